@@ -208,7 +208,7 @@ class TransferClientTest {
             Objects.requireNonNull(heirs.awaited.get("1 not 1")).complete(Optional.of(new Heir("2", "other", 7)));
             assertThat(transfer.requests).containsExactly("host:1 of 1: [a, b, c]", "other:7 of 2: [b]");
             BlockFetchingListener second = Objects.requireNonNull(transfer.listener.get());
-            second.onBlockFetchFailure("b", new IOException("reset"));
+            second.onBlockFetchFailure("b", new IllegalStateException("an heir that ends has no such block"));
             Objects.requireNonNull(heirs.awaited.get("1 not 2")).complete(Optional.of(new Heir("3", "third", 8)));
             Objects.requireNonNull(transfer.listener.get()).onBlockFetchSuccess("b", block());
         }
