@@ -194,12 +194,7 @@ public final class MapOutputIndex {
         if (entry.extents() == 0) {
             return StoredBlock.EMPTY;
         }
-        StoredSlice index = part(
-                entry,
-                regions,
-                entry.indexRegion(),
-                entry.indexOffset(),
-                lengthBytes(entry.partitions(), entry.extents()));
+        StoredSlice index = index(entry, regions);
         long rowAt = extentBytes(entry.extents()) + ROW_BYTES * partition;
         StoredSlice row = index.slice(rowAt, ROW_BYTES + END_BYTES).inMemory();
         long from = row.getLong(0);
@@ -233,12 +228,7 @@ public final class MapOutputIndex {
         if (entry.extents() == 0) {
             return new StoredRange(BlockRange.empty(end - start), List.of());
         }
-        StoredSlice index = part(
-                entry,
-                regions,
-                entry.indexRegion(),
-                entry.indexOffset(),
-                lengthBytes(entry.partitions(), entry.extents()));
+        StoredSlice index = index(entry, regions);
         StoredSlice rows = index.slice(extentBytes(entry.extents()) + ROW_BYTES * start, rowsBytes(start, end));
         StoredSlice extents = entry.extents() == 1
                 ? null
@@ -249,6 +239,11 @@ public final class MapOutputIndex {
             pieces.add(part(entry, regions, slice.regionId(), slice.offset(), slice.lengthBytes()));
         }
         return new StoredRange(range, pieces);
+    }
+
+    private static StoredSlice index(DirectoryEntry entry, Regions regions) throws IOException {
+        long lengthBytes = lengthBytes(entry.partitions(), entry.extents());
+        return part(entry, regions, entry.indexRegion(), entry.indexOffset(), lengthBytes);
     }
 
     private static StoredSlice part(DirectoryEntry entry, Regions regions, int region, long offset, long length)

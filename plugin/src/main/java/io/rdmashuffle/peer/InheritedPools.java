@@ -11,6 +11,7 @@ import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.directory.StoredRange;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.LogLimit;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.memory.EndedPool;
@@ -44,6 +45,9 @@ public final class InheritedPools implements MembershipListener, AutoCloseable {
     private final BlockingReads reads;
     private final IndexCache indexes = IndexCache.ofHeap(() -> 1);
     private final Map<String, Inheritance> pools = new ConcurrentHashMap<>();
+    /** Guarded by itself. */
+    private final LogLimit<String> warnings = new LogLimit<>(System::nanoTime);
+
     private boolean closed;
 
     /**
@@ -168,7 +172,7 @@ public final class InheritedPools implements MembershipListener, AutoCloseable {
                 .findFirst();
     }
 
-    private static Optional<Inherited> find(Inheritance in, int shuffleId, long mapId, int start, int end) {
+    private Optional<Inherited> find(Inheritance in, int shuffleId, long mapId, int start, int end) {
         if (!in.pool().retain()) {
             return Optional.empty();
         }
@@ -179,18 +183,30 @@ public final class InheritedPools implements MembershipListener, AutoCloseable {
                 range = MapOutputIndex.range(entry, in.pool()::bytes, start, end);
             }
         } catch (IOException e) {
-            LOG.warn(
-                    "Cannot read the directory or an index of executor {}, which has ended; its map output {} is"
-                            + " written again if it is there",
-                    in.ended().executorId(),
-                    mapId,
-                    e);
+            warn(in.ended().executorId(), mapId, e);
         } finally {
             if (range == null) {
                 in.pool().release();
             }
         }
         return Optional.ofNullable(range).map(found -> new Inherited(found, in.pool()));
+    }
+
+    /** Each block that is asked for fails the same way. */
+    private void warn(String executorId, long mapId, IOException cause) {
+        int others;
+        synchronized (warnings) {
+            others = warnings.take(executorId);
+        }
+        if (others != LogLimit.SILENT) {
+            LOG.warn(
+                    "Cannot read the directory or an index of executor {}, which has ended; its map output {} is"
+                            + " written again if it is there ({} similar failures before)",
+                    executorId,
+                    mapId,
+                    others,
+                    cause);
+        }
     }
 
     /** Drops the cached entries of a removed shuffle. */

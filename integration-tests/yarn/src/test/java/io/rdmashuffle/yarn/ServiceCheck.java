@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -40,12 +41,6 @@ class ServiceCheck {
     final PoolFolder pools = new PoolFolder();
 
     private final Workspace workspace = Workspace.find();
-
-    /** Ends the executors of an application that has map outputs. */
-    @FunctionalInterface
-    private interface End {
-        void of(List<ProcessHandle> executors);
-    }
 
     private Map<String, String> conf(Path events, Map<String, String> more) throws IOException {
         Map<String, String> conf = new HashMap<>(EventLog.conf(Files.createDirectories(events)));
@@ -77,7 +72,7 @@ class ServiceCheck {
         }
     }
 
-    private void readTwice(String name, Map<String, String> more, End end) throws Exception {
+    private void readTwice(String name, Map<String, String> more, Consumer<List<ProcessHandle>> end) throws Exception {
         Path folder = YarnRuns.fresh(workspace, name);
         Path events = folder.resolve("events");
         try (YarnCluster cluster = YarnCluster.start(workspace, folder.resolve("yarn"), service());
@@ -95,7 +90,7 @@ class ServiceCheck {
                         PeerReads.PREFIX)) {
             assertThat(read(server)).isEqualTo(RIGHT);
             Set<String> writers = EventLog.read(events).added();
-            end.of(cluster.executors());
+            end.accept(cluster.executors());
             awaitRemoval(events, writers);
             assertThat(pools.files()).as("left for the service").isNotEmpty();
 

@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> thread-safe; lookups take no lock and make no garbage.
  */
 final class ServedPool {
-    /** Serves nothing. */
-    static final ServedPool NONE = new ServedPool();
-
     private static final Disk NO_DISK = (regionId, offset, lengthBytes) -> null;
+
+    /** Serves nothing; after the constant that it uses. */
+    static final ServedPool NONE = new ServedPool();
 
     private volatile Region[] sorted = {};
     /** Ids that have been used. */

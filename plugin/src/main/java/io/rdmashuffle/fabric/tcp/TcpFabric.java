@@ -177,13 +177,13 @@ public final class TcpFabric implements Fabric {
     @Override
     public byte @Nullable [] inherit(byte[] address, EndedPool pool) throws PeerUnreachableException {
         TcpAddress here = TcpAddress.decode(localAddress());
-        if (here.port() == 0) {
+        long ended = TcpAddress.decode(address).fabricId();
+        if (here.port() == 0 || ended == fabricId) {
             return null;
         }
         ServedPool served = new ServedPool();
         pool.regions().forEach(served::add);
         served.serve(pool::onDisk);
-        long ended = TcpAddress.decode(address).fabricId();
         pools.put(ended, served);
         return new TcpAddress(ended, here.host(), here.port(), here.linkMegabits()).encode();
     }

@@ -371,11 +371,6 @@ public final class ExecutorMemory implements AutoCloseable {
         started.await(TRIAL_WAIT);
     }
 
-    /** Returns whether an external shuffle service serves this application. */
-    boolean isServed() {
-        return serviceFiles != null;
-    }
-
     /** Returns whether the files can be left to others when this process ends. */
     boolean mayLeave() {
         return serviceFiles != null && pool.memory().outlives();

@@ -128,8 +128,8 @@ final class ExecutorNetwork implements AutoCloseable {
                 new BlockingReads(leases, config.get(ShuffleConfig.FABRIC_READ_TIMEOUT)));
         agent.addListener(inherited);
         this.lookups = new PeerLookups(config.get(ShuffleConfig.FETCH_TIMEOUT));
-        boolean haveHeirs =
-                !memory.isServed() && new SparkSettings(key -> env.conf().get(key, null)).keepsOutputs(config);
+        SparkSettings settings = new SparkSettings(key -> env.conf().get(key, null));
+        boolean haveHeirs = settings.keepsOutputs(config) && !settings.isServed();
         this.heirs =
                 haveHeirs ? new MemberHeirs(agent, config.get(ShuffleConfig.OUTLIVE_HOLD), lookups.executor()) : null;
         this.client = new TransferClient(

@@ -122,6 +122,7 @@ final class ExecutorHosts implements AutoCloseable {
         writeJava();
     }
 
+    /** Each process ends with this one, whose end closes its standard input. */
     private void makeMemories() throws IOException {
         for (int host = 0; host < hosts; host++) {
             Process memory = new ProcessBuilder(
@@ -131,7 +132,7 @@ final class ExecutorHosts implements AutoCloseable {
                             "private",
                             "bash",
                             "-c",
-                            "mount -t tmpfs -o size=1g rdma-it /dev/shm && echo mounted && exec sleep 3600")
+                            "mount -t tmpfs -o size=1g rdma-it /dev/shm && echo mounted && exec cat")
                     .start();
             memories.add(memory);
             BufferedReader output =
