@@ -82,7 +82,7 @@ final class FetchWindow implements AutoCloseable {
      * @param timeout of a read
      * @param windowBytes bytes in flight or not consumed yet; of larger batches one is read ahead
      * @param counters count batches that have arrived
-     * @param waitedMillis receives the time that the task waited
+     * @param waitedMillis receives the time that the task waited for lookups, memory and bytes
      */
     FetchWindow(
             PeerPaths paths,
@@ -105,9 +105,11 @@ final class FetchWindow implements AutoCloseable {
      */
     void lookUp(Runnable lookup) {
         enter();
+        long before = System.nanoTime();
         try {
             lookup.run();
         } finally {
+            report(System.nanoTime() - before);
             leave();
         }
         if (cancelled) {
@@ -169,29 +171,30 @@ final class FetchWindow implements AutoCloseable {
     private @Nullable MemorySlice awaitInside(FetchBatch batch) {
         releaseBefore(batch);
         boolean isNext = batch.turn() != awaited;
-        if (isNext) {
-            awaited = batch.turn();
-            start();
+        if (!isNext && batch.arrival().isDone()) {
+            return arrived(batch);
         }
-        if (!batch.arrival().isDone()) {
-            long before = System.nanoTime();
-            try {
-                awaitArrival(batch);
-            } catch (InterruptedException e) {
-                throw interrupted(e);
-            } finally {
-                report(System.nanoTime() - before);
+        long before = System.nanoTime();
+        try {
+            if (isNext) {
+                awaited = batch.turn();
+                start();
             }
-        }
-        if (isNext) {
-            // It may be larger than the window, which has room for another one now.
-            start();
+            awaitArrival(batch);
+            if (isNext) {
+                // It may be larger than the window, which has room for another one now.
+                start();
+            }
+        } catch (InterruptedException e) {
+            throw interrupted(e);
+        } finally {
+            report(System.nanoTime() - before);
         }
         return arrived(batch);
     }
 
     private void awaitArrival(FetchBatch batch) throws InterruptedException {
-        if (cancelled) {
+        if (cancelled || batch.arrival().isDone()) {
             return;
         }
         try {

@@ -193,6 +193,32 @@ class FetchWindowTest {
         assertThat(waits).isNotEmpty();
     }
 
+    /** They are Spark's fetchWaitTime, by which users and the driver (ADR 31) see that the network is slow. */
+    @Test
+    void lookupsAreWaits() throws Exception {
+        reads.lookUp(FetchWindowTest::fiveMillis);
+        assertThat(waits.stream().mapToLong(Long::longValue).sum()).isGreaterThanOrEqualTo(5);
+        waits.clear();
+        List<FetchBatch> batches = batches(path("1"), 2);
+        batches.add(batch(path("1"), 2, located -> {
+            fiveMillis();
+            return true;
+        }));
+        reads.addAll(batches);
+        for (FetchBatch each : batches) {
+            arrive();
+            assertThat(reads.await(each)).isNotNull();
+        }
+        assertThat(waits.stream().mapToLong(Long::longValue).sum()).isGreaterThanOrEqualTo(5);
+    }
+
+    private static void fiveMillis() {
+        long began = System.nanoTime();
+        while (System.nanoTime() - began < TimeUnit.MILLISECONDS.toNanos(5)) {
+            Thread.onSpinWait();
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(
             value = Reason.class,
