@@ -22,7 +22,8 @@ public final class TcpConfig {
             .between("1", "16")
             .doc("""
                 Threads of an executor that read over TCP, each with one connection per peer, and as many that serve
-                peers. One of each moved 1.3 to 3.7 GB/s over the loopback device of a machine with 2 cores.
+                peers. Lookups have another connection per peer while blocks arrive. One thread of each moved 1.3 to 3.7
+                GB/s over the loopback device of a machine with 2 cores.
                 """);
     public static final ConfigEntry<Duration> CONNECT_TIMEOUT = ConfigEntry.duration("fabric.tcp.connectTimeout", "5s")
             .between("100ms", "5min")

@@ -21,7 +21,6 @@ public final class InFlightReads {
     private static final Logger LOG = LoggerFactory.getLogger(InFlightReads.class);
     private static final long MIN_COST_BYTES = 512;
 
-    /** Lookups do not wait behind blocks if there is room for them. */
     private static final long MAX_SHORT_BYTES = 64 << 10;
 
     private final InFlightLimit limit;
@@ -67,7 +66,7 @@ public final class InFlightReads {
      * @return whether it was started now
      */
     public boolean admit(ReadRequest request, Starter starter) {
-        boolean mayStart = waiting.isEmpty() || request.lengthBytes() <= MAX_SHORT_BYTES;
+        boolean mayStart = waiting.isEmpty() || isShort(request);
         if (mayStart && limit.tryAcquire(cost(request))) {
             meter.begun();
             starter.start(request);
@@ -174,6 +173,11 @@ public final class InFlightReads {
     /** Fails an admitted request. */
     public void fail(ReadRequest request, Reason reason, String message) {
         fail(request, new ReadFailedException(reason, message));
+    }
+
+    /** Returns whether a read is as short as lookups, which do not wait behind blocks if there is room for them. */
+    public static boolean isShort(ReadRequest request) {
+        return request.lengthBytes() <= MAX_SHORT_BYTES;
     }
 
     private static boolean isFirst(ReadRequest request) {

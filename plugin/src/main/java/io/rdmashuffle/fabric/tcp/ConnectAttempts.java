@@ -76,6 +76,11 @@ final class ConnectAttempts {
         return new InetSocketAddress(hosts.get(host), port);
     }
 
+    /** Makes the current address of another connection to the same peer the current one. */
+    void follow(ConnectAttempts other) {
+        host = other.host;
+    }
+
     /** Makes the next address the current one. */
     void nextHost() {
         host = (host + 1) % hosts.size();

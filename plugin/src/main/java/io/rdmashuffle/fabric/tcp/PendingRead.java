@@ -32,6 +32,9 @@ final class PendingRead {
 
         /** Sends the reads that were added. */
         void send();
+
+        /** Records that a read of this connection has ended; on any thread. */
+        void ended(ReadRequest request);
     }
 
     void start(ReadRequest read, Connection over) {

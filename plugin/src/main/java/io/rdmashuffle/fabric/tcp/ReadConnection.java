@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.tcp;
 
+import io.rdmashuffle.fabric.InFlightReads;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.tcp.Frames.Status;
 import io.rdmashuffle.fabric.tcp.TcpHandshake.Verdict;
 import io.rdmashuffle.memory.Lease;
@@ -15,6 +17,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,7 +61,9 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     private final long ownFabricId;
     private final long peerFabricId;
     private final ConnectAttempts attempts;
+    private final @Nullable ReadConnection substitute;
     private final ReadQueue queue = new ReadQueue();
+    private final AtomicInteger longReads = new AtomicInteger();
     private final SentRequests sent = new SentRequests();
 
     private State state = State.CLOSED;
@@ -82,6 +87,8 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
      * Prepares a connection.
      *
      * @param hosts addresses of the peer, tried in this order from {@code firstHost} on
+     * @param substitute connection of the same loop that takes the reads of this one while it cannot connect; null if
+     *     these fail
      */
     ReadConnection(
             ReadLoop loop,
@@ -89,11 +96,13 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
             long ownFabricId,
             TcpAddress address,
             List<InetAddress> hosts,
-            int firstHost) {
+            int firstHost,
+            @Nullable ReadConnection substitute) {
         this.loop = loop;
         this.peerId = peerId;
         this.ownFabricId = ownFabricId;
         this.peerFabricId = address.fabricId();
+        this.substitute = substitute;
         this.attempts = new ConnectAttempts(
                 hosts, address.port(), firstHost, loop.settings().connectTimeout(), System.nanoTime());
     }
@@ -107,6 +116,26 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         return isReachable;
     }
 
+    /** Passes a request to the loop; for any thread. */
+    void submit(ReadRequest request) {
+        if (!InFlightReads.isShort(request)) {
+            longReads.incrementAndGet();
+        }
+        loop.submit(request, this);
+    }
+
+    @Override
+    public void ended(ReadRequest request) {
+        if (!InFlightReads.isShort(request)) {
+            longReads.decrementAndGet();
+        }
+    }
+
+    /** Returns whether a long read is under way; for any thread. */
+    boolean isBusy() {
+        return longReads.get() > 0;
+    }
+
     @Override
     public boolean add(PendingRead read) {
         if (retired) {
@@ -114,13 +143,24 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
             return false;
         }
         if (state == State.CLOSED && attempts.isPaused(System.nanoTime())) {
-            loop.fail(read, lastReason, lastFailure);
+            if (substitute == null) {
+                loop.fail(read, lastReason, lastFailure);
+            } else {
+                substitute.take(read);
+            }
             return false;
         }
         queue.add(read);
         boolean isFirst = !isTouched;
         isTouched = true;
         return isFirst;
+    }
+
+    /** Adds a read of another connection of the same loop, and sends it. */
+    private void take(PendingRead read) {
+        if (add(read)) {
+            send();
+        }
     }
 
     /** {@inheritDoc} Opens the connection if there is none. */
@@ -142,6 +182,9 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     private void connect() throws IOException {
         long now = System.nanoTime();
         attempts.begin(now);
+        if (substitute != null) {
+            attempts.follow(substitute.attempts);
+        }
         connectToHost(now);
     }
 
@@ -510,10 +553,23 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         }
     }
 
-    /** Fails all reads, and those of the next moments without another attempt to connect. */
+    /**
+     * Fails all reads, and those of the next moments without another attempt to connect; or has them sent over the
+     * substitute, which the peer may have room for while it has none for another connection.
+     */
     private void notConnected(Reason reason, String message, long now) {
         drop(false);
         attempts.failed(now);
+        if (substitute != null) {
+            LOG.debug("Lookups at executor {} take turns with blocks: {}", peerId, message);
+            for (PendingRead read = queue.takeAll(); read != null; ) {
+                PendingRead next = read.next;
+                read.rewind();
+                substitute.take(read);
+                read = next;
+            }
+            return;
+        }
         isReachable = false;
         if (reason == Reason.NOT_CONNECTED) {
             loop.warnOfUnreachable(peerId, message);

@@ -107,6 +107,7 @@ final class ReadLoop implements SelectorLoop.Work, AutoCloseable {
             }
         }
         if (!accepted) {
+            connection.ended(request);
             reads.fail(request, Reason.CLOSED, "the TCP fabric is closed");
         } else if (wasEmpty) {
             selector.wake();
@@ -143,6 +144,7 @@ final class ReadLoop implements SelectorLoop.Work, AutoCloseable {
     void succeed(PendingRead read) {
         ReadRequest request = read.request();
         long started = read.startedNanos();
+        read.connection().ended(request);
         recycle(read);
         reads.succeed(request, started);
     }
@@ -150,6 +152,7 @@ final class ReadLoop implements SelectorLoop.Work, AutoCloseable {
     /** Fails a read and keeps the object for another. */
     void fail(PendingRead read, Reason reason, String message) {
         ReadRequest request = read.request();
+        read.connection().ended(request);
         recycle(read);
         reads.fail(request, reason, message);
     }

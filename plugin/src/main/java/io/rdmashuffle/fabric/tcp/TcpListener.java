@@ -41,8 +41,8 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
 
     static final int MAX_HANDSHAKES = 256;
 
-    /** Connections of a thousand peers with sixteen threads each. */
-    private static final int MAX_CONNECTIONS = 16_384;
+    /** Connections of a thousand peers with sixteen threads each, and one for lookups. */
+    private static final int MAX_CONNECTIONS = 17_408;
 
     private static final int BACKLOG = 1024;
     private static final long YOUNG_NANOS = TimeUnit.MILLISECONDS.toNanos(500);

@@ -14,7 +14,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Process that is read from over one connection for each reading thread; requests take turns.
+ * Process that is read from over one connection for each reading thread; requests take turns. Short ones take another
+ * connection while long ones are under way: lookups would otherwise wait until all blocks before them have arrived.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -24,6 +25,7 @@ final class TcpPeer implements Peer, InFlightReads.Starter {
     private final String peerId;
     private final InFlightReads reads;
     private final List<ReadConnection> connections = new ArrayList<>();
+    private final ReadConnection lookups;
     private final AtomicInteger turn = new AtomicInteger();
     private volatile boolean closed;
 
@@ -42,8 +44,9 @@ final class TcpPeer implements Peer, InFlightReads.Starter {
         this.peerId = peerId;
         this.reads = reads;
         for (ReadLoop loop : loops) {
-            connections.add(new ReadConnection(loop, peerId, ownFabricId, address, hosts, connections.size()));
+            connections.add(new ReadConnection(loop, peerId, ownFabricId, address, hosts, connections.size(), null));
         }
+        this.lookups = new ReadConnection(loops.get(0), peerId, ownFabricId, address, hosts, 0, connections.get(0));
     }
 
     @Override
@@ -58,10 +61,14 @@ final class TcpPeer implements Peer, InFlightReads.Starter {
         } else if (request.isExpired()) {
             reads.fail(request, Reason.TIMED_OUT, "deadline passed before the read");
         } else {
-            int index = connections.size() == 1 ? 0 : Math.floorMod(turn.getAndIncrement(), connections.size());
-            ReadConnection connection = connections.get(index);
-            connection.loop().submit(request, connection);
+            ReadConnection next = next();
+            boolean overtakes = InFlightReads.isShort(request) && next.isBusy();
+            (overtakes ? lookups : next).submit(request);
         }
+    }
+
+    private ReadConnection next() {
+        return connections.get(connections.size() == 1 ? 0 : Math.floorMod(turn.getAndIncrement(), connections.size()));
     }
 
     @Override
@@ -103,9 +110,12 @@ final class TcpPeer implements Peer, InFlightReads.Starter {
             return;
         }
         closed = true;
-        for (ReadConnection connection : connections) {
-            // A loop that has ended has closed its connections.
-            boolean unused = connection.loop().selector().execute(connection::retire);
-        }
+        connections.forEach(TcpPeer::retire);
+        retire(lookups);
+    }
+
+    private static void retire(ReadConnection connection) {
+        // A loop that has ended has closed its connections.
+        boolean unused = connection.loop().selector().execute(connection::retire);
     }
 }

@@ -15,6 +15,7 @@ import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.ShmTempDirs;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -23,6 +24,9 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -56,6 +60,15 @@ class TcpImpostorTest {
     private volatile Part damagedPart = Part.NONE;
 
     private volatile byte[] damagedBytes = {};
+
+    /** Long reads are answered when it is open. */
+    private final CountDownLatch answersLongReads = new CountDownLatch(1);
+
+    private final CountDownLatch hasLongRead = new CountDownLatch(1);
+    /** Further connections are closed at once. */
+    private volatile boolean isFull;
+
+    private final CountDownLatch hasRefused = new CountDownLatch(1);
 
     /** What an owner sends. */
     private enum Part {
@@ -92,16 +105,33 @@ class TcpImpostorTest {
 
     private void serve() {
         while (!server.isClosed()) {
-            try (Socket socket = server.accept()) {
-                socket.setSoTimeout(TIMEOUT_MILLIS);
-                serve(socket);
+            try {
+                Socket socket = server.accept();
+                Thread connection = new Thread(() -> serveAndClose(socket), "impostor connection");
+                connection.setDaemon(true);
+                connection.start();
             } catch (IOException expected) {
-                // The reader has hung up, or the test is over.
+                // The test is over.
             }
         }
     }
 
-    private void serve(Socket socket) throws IOException {
+    private void serveAndClose(Socket socket) {
+        try (socket) {
+            socket.setSoTimeout(TIMEOUT_MILLIS);
+            serve(socket);
+        } catch (IOException expected) {
+            // The reader has hung up.
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private void serve(Socket socket) throws IOException, InterruptedException {
+        if (isFull) {
+            hasRefused.countDown();
+            return;
+        }
         OutputStream out = socket.getOutputStream();
         byte[] challenge = send(Part.CHALLENGE, TcpHandshake.challenge());
         out.write(challenge);
@@ -110,18 +140,35 @@ class TcpImpostorTest {
             return;
         }
         out.write(send(Part.ANSWER, TcpHandshake.answer(TcpHandshake.Verdict.ACCEPTED, hello, challenge, SECRET)));
-        int request = Frames.REQUEST_HEADER_BYTES + Frames.SLICE_BYTES;
-        if (socket.getInputStream().readNBytes(request).length == request) {
-            out.write(send(Part.RESPONSE, response()));
+        int requestBytes = Frames.REQUEST_HEADER_BYTES + Frames.SLICE_BYTES;
+        byte[] request = socket.getInputStream().readNBytes(requestBytes);
+        for (int id = 0; request.length == requestBytes; id++) {
+            int length = (int) ByteBuffer.wrap(request)
+                    .order(ByteOrder.LITTLE_ENDIAN)
+                    .getLong(Frames.REQUEST_HEADER_BYTES + Frames.LENGTH);
+            if (length > PAYLOAD) {
+                hasLongRead.countDown();
+                boolean unused = answersLongReads.await(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS);
+            }
+            out.write(send(Part.RESPONSE, response(id, length)));
+            if (damagedPart != Part.NONE) {
+                // The reader may wait for the rest of a response.
+                return;
+            }
+            request = socket.getInputStream().readNBytes(requestBytes);
         }
     }
 
     private static byte[] response() {
-        ByteBuffer response = ByteBuffer.allocate(Frames.RESPONSE_HEADER_BYTES + PAYLOAD)
+        return response(0, PAYLOAD);
+    }
+
+    private static byte[] response(int id, int length) {
+        ByteBuffer response = ByteBuffer.allocate(Frames.RESPONSE_HEADER_BYTES + length)
                 .order(ByteOrder.LITTLE_ENDIAN)
-                .putInt(0)
+                .putInt(id)
                 .putInt(Frames.Status.OK.number())
-                .putLong(PAYLOAD);
+                .putLong(length);
         for (byte value = 0; response.hasRemaining(); value++) {
             response.put(value);
         }
@@ -129,14 +176,60 @@ class TcpImpostorTest {
     }
 
     private byte[] read() throws Exception {
-        byte[] address = new TcpAddress(OWNER_ID, TestTcp.HOST, server.getLocalPort(), 0).encode();
-        try (Peer peer = reader.fabric().connect("impostor", address)) {
-            return ReadFixture.read(reader, peer, Duration.ofSeconds(30), new RemoteSlice(0, 0, PAYLOAD));
+        try (Peer peer = connect()) {
+            return read(peer, PAYLOAD);
         }
+    }
+
+    private Peer connect() throws Exception {
+        byte[] address = new TcpAddress(OWNER_ID, TestTcp.HOST, server.getLocalPort(), 0).encode();
+        return reader.fabric().connect("impostor", address);
+    }
+
+    private byte[] read(Peer peer, int length) throws IOException {
+        return ReadFixture.read(reader, peer, Duration.ofSeconds(30), new RemoteSlice(0, 0, length));
+    }
+
+    private CompletableFuture<byte[]> readAsync(Peer peer, int length) {
+        return CompletableFuture.supplyAsync(() -> {
+            try {
+                return read(peer, length);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
     }
 
     private static byte[] payload(byte[] response) {
         return Arrays.copyOfRange(response, Frames.RESPONSE_HEADER_BYTES, Frames.RESPONSE_HEADER_BYTES + PAYLOAD);
+    }
+
+    /** Otherwise tasks on a slow network would look up their blocks only when those of others have arrived. */
+    @Test
+    void lookupDoesNotWaitBehindBlocks() throws Exception {
+        try (Peer peer = connect()) {
+            CompletableFuture<byte[]> blocks = readAsync(peer, ReadFixture.BYTES);
+            assertThat(hasLongRead.await(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)).isTrue();
+            assertThat(read(peer, PAYLOAD)).isEqualTo(payload(response()));
+            assertThat(blocks).isNotDone();
+            answersLongReads.countDown();
+            assertThat(blocks.get(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)).hasSize(ReadFixture.BYTES);
+        }
+    }
+
+    /** As of an owner that has no room for another connection. */
+    @Test
+    void lookupTakesItsTurnWhereASecondConnectionFails() throws Exception {
+        try (Peer peer = connect()) {
+            CompletableFuture<byte[]> blocks = readAsync(peer, ReadFixture.BYTES);
+            assertThat(hasLongRead.await(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)).isTrue();
+            isFull = true;
+            CompletableFuture<byte[]> lookup = readAsync(peer, PAYLOAD);
+            assertThat(hasRefused.await(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)).isTrue();
+            answersLongReads.countDown();
+            assertThat(blocks.get(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)).hasSize(ReadFixture.BYTES);
+            assertThat(lookup.get(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)).isEqualTo(payload(response()));
+        }
     }
 
     @Test
