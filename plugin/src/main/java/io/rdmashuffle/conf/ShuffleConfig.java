@@ -162,7 +162,7 @@ public final class ShuffleConfig {
                 serializer whose records can be relocated (Spark SQL, Kryo), without I/O encryption, unless
                 `spark.shuffle.compress=true` is set explicitly or `fabric.mode=netty`. `spark.shuffle.compress` and
                 `spark.io.compression.codec` apply to outputs in shuffle files, and to whole shuffles if most pairs of
-                executors have no one-sided path or tasks wait for the network.
+                executors have no one-sided path or compression saves tasks more time than it takes.
                 """);
     public static final ConfigEntry<Integer> DIRECT_COMPRESS_ABOVE = ConfigEntry.count(
                     "direct.compressAbove", "percent", "75")

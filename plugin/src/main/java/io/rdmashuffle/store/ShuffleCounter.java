@@ -85,6 +85,13 @@ public enum ShuffleCounter {
             GAUGE,
             "Recent Mb/s of reads over TCP or RDMA while any is in flight; 0 until enough has been read. The driver"
                     + " uses it, with the number of cores, to decide about compression."),
+    SAMPLED_BYTES(
+            "sampled",
+            TOTAL,
+            "Uncompressed bytes of the map outputs of which a part was compressed, to estimate what compression saves"
+                    + " and takes."),
+    SAMPLED_COMPRESSED_BYTES("sampledCompressed", TOTAL, "Estimate of their compressed bytes."),
+    SAMPLED_NANOS("sampledNanos", TOTAL, "Estimate of the nanoseconds of the codec for them."),
     READS_RETRIED("readsRetried", TOTAL, "Reads over RDMA or TCP that were retried on another connection."),
     READS_FAILED("readsFailed", TOTAL, "Reads over RDMA or TCP that failed; Spark's block transfer served the blocks."),
     CONNECTIONS("connections", GAUGE, "Connections over RDMA or TCP for reads of this executor."),
@@ -157,6 +164,9 @@ public enum ShuffleCounter {
     public String unit() {
         if (isBytes()) {
             return "bytes";
+        }
+        if (name().endsWith("_NANOS")) {
+            return "ns";
         }
         return name().endsWith("_MILLIS") ? "ms" : "count";
     }

@@ -2,13 +2,16 @@
 package io.rdmashuffle.shuffle.write;
 
 import io.rdmashuffle.lifecycle.CloseOnFailure;
+import io.rdmashuffle.shuffle.format.CodecCost;
+import io.rdmashuffle.shuffle.format.FrameCodec;
+import io.rdmashuffle.shuffle.format.Frames;
 import java.io.IOException;
 import java.io.OutputStream;
 import org.apache.spark.io.CompressionCodec;
 
 /**
- * Compresses the beginnings of some blocks of a map output, each in a stream of its own as sort shuffle's are, and
- * keeps no byte of it.
+ * Compresses the beginnings of some blocks of a map output, and keeps no byte of it: each in a stream of its own as
+ * sort shuffle's are, for sizes, and in frames, for the decision about compression.
  *
  * <p><b>Threading:</b> one task thread.
  */
@@ -17,13 +20,25 @@ final class BlockSample {
     private static final int BLOCKS = 4;
 
     private final CompressionCodec codec;
+    private final Frames frames;
+    private final FrameCodec with;
+    private final CodecCost cost = new CodecCost();
     private final long headerBytes;
     private long blocks;
     private long rawBytes;
     private long compressedBytes;
+    private long nanos;
 
-    BlockSample(CompressionCodec codec) throws IOException {
+    /**
+     * Starts without a block.
+     *
+     * @param codec of sort shuffle's streams
+     * @param with codec of the frames in which a compressed shuffle would be stored
+     */
+    BlockSample(CompressionCodec codec, Frames frames, FrameCodec with) throws IOException {
         this.codec = codec;
+        this.frames = frames;
+        this.with = with;
         this.headerBytes = Math.max(0, compressed(new byte[1], 1) - 1);
     }
 
@@ -40,10 +55,14 @@ final class BlockSample {
         }
     }
 
-    private void add(byte[] block, int length) throws IOException {
+    /** Accepts one block. */
+    void add(byte[] block, int length) throws IOException {
         blocks++;
         rawBytes += length;
+        long before = System.nanoTime();
         compressedBytes += compressed(block, length);
+        nanos += System.nanoTime() - before;
+        CloseOnFailure.use(frames.compress(new Counting(), with, cost), stream -> stream.write(block, 0, length));
     }
 
     private long compressed(byte[] block, int length) throws IOException {
@@ -64,6 +83,16 @@ final class BlockSample {
     /** Returns the compressed bytes without the headers of the blocks. */
     long compressedBytes() {
         return Math.max(0, compressedBytes - blocks * headerBytes);
+    }
+
+    /** Returns the bytes in frames. */
+    long framedBytes() {
+        return cost.storedBytes();
+    }
+
+    /** Returns the time of the streams or of the frames, whichever is less: code of either may not be compiled yet. */
+    long nanos() {
+        return Math.min(nanos, cost.nanos());
     }
 
     private static final class Counting extends OutputStream {

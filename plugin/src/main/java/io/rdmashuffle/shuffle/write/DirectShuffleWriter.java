@@ -191,16 +191,19 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
      * allowed.
      */
     private long[] reportedSizes() throws IOException {
-        if (!isBare || !mayCompress) {
+        if (!mayCompress) {
             return lengths;
         }
         int shuffleId = key.shuffleId();
         if (services.sizes().wantsSample(shuffleId)) {
-            BlockSample sample = new BlockSample(CompressionCodec$.MODULE$.createCodec(services.conf()));
+            BlockSample sample = new BlockSample(
+                    CompressionCodec$.MODULE$.createCodec(services.conf()),
+                    Frames.of(services.conf()),
+                    services.components().standardCodec(hasRows()));
             sample.take(gathered, partitions, buffer());
-            services.sizes().add(shuffleId, sample.headerBytes(), sample.rawBytes(), sample.compressedBytes());
+            services.sizes().add(shuffleId, sample, gathered.recordBytes() + spilled.recordBytes());
         }
-        return services.sizes().of(shuffleId, lengths);
+        return isBare ? services.sizes().of(shuffleId, lengths) : lengths;
     }
 
     private @Nullable FrameCodec codecFor(long bytes) {

@@ -2,6 +2,8 @@
 package io.rdmashuffle.shuffle.write;
 
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -25,6 +27,7 @@ public final class ReportedSizes {
      */
     private static final long LARGE_BYTES = 1L << 30;
 
+    private final ShuffleCounters counters;
     private final Map<Integer, Measured> shuffles = new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1L;
 
@@ -46,6 +49,15 @@ public final class ReportedSizes {
         }
     }
 
+    /**
+     * Starts without a sample.
+     *
+     * @param counters count the samples of all shuffles
+     */
+    public ReportedSizes(ShuffleCounters counters) {
+        this.counters = counters;
+    }
+
     /** Returns whether to measure the next map output of a shuffle. */
     synchronized boolean wantsSample(int shuffleId) {
         long output = shuffles.computeIfAbsent(shuffleId, id -> new Measured()).outputs++;
@@ -54,6 +66,21 @@ public final class ReportedSizes {
 
     /**
      * Adds a sample of the blocks of a map output.
+     *
+     * @param outputBytes uncompressed bytes of the output, for all of which the sample is counted
+     */
+    void add(int shuffleId, BlockSample sample, long outputBytes) {
+        if (sample.rawBytes() > 0) {
+            double scale = (double) outputBytes / sample.rawBytes();
+            counters.add(ShuffleCounter.SAMPLED_BYTES, outputBytes);
+            counters.add(ShuffleCounter.SAMPLED_COMPRESSED_BYTES, Math.round(scale * sample.framedBytes()));
+            counters.add(ShuffleCounter.SAMPLED_NANOS, Math.round(scale * sample.nanos()));
+        }
+        add(shuffleId, sample.headerBytes(), sample.rawBytes(), sample.compressedBytes());
+    }
+
+    /**
+     * Adds a sample.
      *
      * @param headerBytes what the codec adds to each block
      * @param compressedBytes without those

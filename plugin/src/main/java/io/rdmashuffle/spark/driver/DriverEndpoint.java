@@ -48,6 +48,7 @@ import java.util.function.Consumer;
 import org.apache.spark.FetchFailed;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
+import org.apache.spark.executor.ShuffleReadMetrics;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
@@ -375,7 +376,9 @@ public final class DriverEndpoint implements AutoCloseable {
             // A task that failed before it ran has none.
             TaskMetrics metrics = event.taskMetrics();
             if (metrics != null && metrics.shuffleReadMetrics().remoteBlocksFetched() > 0) {
-                compression.taskEnded(metrics.shuffleReadMetrics().fetchWaitTime(), metrics.executorRunTime());
+                ShuffleReadMetrics read = metrics.shuffleReadMetrics();
+                compression.taskEnded(
+                        read.fetchWaitTime(), metrics.executorRunTime(), read.remoteBytesRead(), read.totalBytesRead());
             }
             if (orphans != null && event.reason() instanceof FetchFailed failed && failed.bmAddress() != null) {
                 orphans.fetchFailed(failed.bmAddress().executorId());

@@ -30,15 +30,14 @@ import org.slf4j.LoggerFactory;
  * <ul>
  *   <li>where fewer than half of the pairs of executors can read from one another one-sidedly, most bytes cross the
  *       network as with sort shuffle, which compresses them;
- *   <li>where they can, but tasks wait for their blocks, and the network has less than {@link #MIN_MEGABITS} for each
- *       core that works on the shuffle, sending the bytes takes longer than a codec.
+ *   <li>where they can, tasks wait for their blocks; compression saves a part of that wait, and takes time in tasks.
  * </ul>
  *
  * <p>Two executors can read one-sidedly if both have a fabric that leaves the host, or if their pools lie in the same
  * memory. Executors that Spark knows, but that have not announced themselves yet, are taken to be like the others.
  * The network's throughput is what reads have been measured to get, or the speed that network interfaces report,
- * whichever is more; where neither is known, rows stay bare. Tasks that do not wait have a network that is fast enough
- * for them, whatever it carries; once shuffles are compressed they wait less, and only the throughput counts.
+ * whichever is more. The codec's time and ratio are those of samples that writers take. Where either is not known, rows
+ * stay bare. Once shuffles are compressed tasks wait less, and the time of the transfer counts instead.
  *
  * <p><b>Threading:</b> thread-safe; Spark is asked without a lock held. <b>Ownership:</b> keeps what writers were told
  * until {@link #forget}, and what executors reported until {@link #executorRemoved}; the other decisions go with the
@@ -58,8 +57,7 @@ final class TransferCompression {
     /** Bytes that may come over Netty for reasons that pass. */
     private static final long FEW_BYTES = 64 << 20;
 
-    /** Mb/s for a core, below which a codec takes less time than the bytes that it saves. */
-    static final double MIN_MEGABITS = 200;
+    private static final int PERCENT = 100;
 
     private final Supplier<List<Member>> members;
     private final Supplier<Map<String, String>> hosts;
@@ -70,8 +68,9 @@ final class TransferCompression {
     private final Map<Integer, Boolean> decided = new ConcurrentHashMap<>();
 
     private final AtomicBoolean compresses = new AtomicBoolean();
-    private final FetchWaits waits = new FetchWaits();
-    private volatile boolean isSlow;
+    private final RecentReads reads = new RecentReads();
+    /** Result of the last comparison. Guarded by this. */
+    private boolean isSlow;
 
     /**
      * Starts without decisions.
@@ -87,18 +86,31 @@ final class TransferCompression {
         this.cores = cores;
     }
 
-    /** Takes what an executor has counted. */
+    /** Takes an executor's counters. */
     void reported(String executorId, CounterValues counters) {
-        reports.put(executorId, counters);
+        CounterValues before = reports.put(executorId, counters);
+        CounterValues last = before == null ? CounterValues.ZERO : before;
+        long sampled = added(ShuffleCounter.SAMPLED_BYTES, last, counters);
+        if (sampled > 0) {
+            reads.addSample(
+                    sampled,
+                    added(ShuffleCounter.SAMPLED_COMPRESSED_BYTES, last, counters),
+                    added(ShuffleCounter.SAMPLED_NANOS, last, counters));
+        }
+    }
+
+    private static long added(ShuffleCounter counter, CounterValues before, CounterValues after) {
+        return Math.max(0, after.get(counter) - before.get(counter));
     }
 
     /**
      * Counts a task that has read blocks of peers.
      *
      * @param waitMillis of the time that it took, how long it waited for blocks
+     * @param remoteBytes of the bytes that it read, the number from other executors
      */
-    void taskEnded(long waitMillis, long runMillis) {
-        waits.add(waitMillis, runMillis);
+    void taskEnded(long waitMillis, long runMillis, long remoteBytes, long allBytes) {
+        reads.add(waitMillis, runMillis, remoteBytes, allBytes);
     }
 
     /** Drops what an executor has reported. */
@@ -132,13 +144,20 @@ final class TransferCompression {
         reports.keySet().retainAll(announced.stream().map(Member::executorId).collect(Collectors.toSet()));
         Places places = places(announced, known);
         double megabits = megabitsOfCore(announced, known);
-        boolean isNarrow = megabits > 0 && places.pairs() * megabits < places.networkedPairs() * MIN_MEGABITS;
-        isSlow = isNarrow && (isSlow || waits.areLong());
-        boolean compressed = isSlow || 2 * places.oneSidedPairs() < places.pairs();
+        double savedMillis;
+        double codecMillis;
+        boolean savesTime;
+        synchronized (this) {
+            savedMillis = savedMillis(places, megabits);
+            codecMillis = reads.codecMillis();
+            savesTime = savesTime(places, megabits, savedMillis, codecMillis);
+        }
+        boolean compressed = savesTime || 2 * places.oneSidedPairs() < places.pairs();
         if (compresses.getAndSet(compressed) != compressed) {
             LOG.info(
                     "Shuffles are {} from shuffle {} on: {} of {} pairs of executors can read one-sidedly, {} of them"
-                            + " over a network with {} Mb/s per core; tasks that read wait {} % of their time"
+                            + " over a network with {} Mb/s per core; tasks that read wait {} % of their time."
+                            + " Compression to {} % saves {} ms of it and takes {} ms"
                             + " (spark.shuffle.compress, spark.shuffle.rdma.fabric.mode)",
                     compressed ? "compressed" : "bare",
                     shuffleId,
@@ -146,9 +165,31 @@ final class TransferCompression {
                     places.pairs(),
                     places.networkedPairs(),
                     megabits > 0 ? Math.round(megabits) : "unknown",
-                    waits.percent());
+                    reads.waitPercent(),
+                    Math.round(PERCENT * (1 - reads.savedShare())),
+                    Math.round(savedMillis),
+                    Math.round(codecMillis));
         }
         return compressed;
+    }
+
+    private double savedMillis(Places places, double megabits) {
+        if (megabits == 0 || places.networkedPairs() == 0) {
+            return 0;
+        }
+        double networked = (double) places.networkedPairs() / places.pairs();
+        return reads.savedMillis(megabits, networked, isSlow);
+    }
+
+    /** Compares; where figures are missing, as after a long pause, the last comparison holds. */
+    private boolean savesTime(Places places, double megabits, double savedMillis, double codecMillis) {
+        if (places.networkedPairs() == 0) {
+            return false;
+        }
+        if (megabits > 0 && reads.areKnown()) {
+            isSlow = savedMillis > codecMillis;
+        }
+        return isSlow;
     }
 
     /**

@@ -132,7 +132,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         this.shufflesInFiles = shufflesInFiles;
         this.unregister = unregister;
         this.ownDriver = ownDriver;
-        this.reportedSizes = new ReportedSizes();
+        this.reportedSizes = new ReportedSizes(counters);
         this.compression = new CompressionChoice(
                 config.get(ShuffleConfig.DISK_COMPRESS), !conf.contains("spark.io.compression.codec"));
     }

@@ -3,6 +3,11 @@ package io.rdmashuffle.shuffle.write;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.shuffle.format.FrameCodec;
+import io.rdmashuffle.shuffle.format.Frames;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.io.LZ4CompressionCodec;
 import org.junit.jupiter.api.Tag;
@@ -10,7 +15,8 @@ import org.junit.jupiter.api.Test;
 
 @Tag("unit")
 class ReportedSizesTest {
-    private final ReportedSizes sizes = new ReportedSizes();
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final ReportedSizes sizes = new ReportedSizes(counters);
 
     @Test
     void areThoseOfTheBlocksUntilSomethingIsKnown() {
@@ -48,11 +54,27 @@ class ReportedSizesTest {
         assertThat(sizes.of(1, new long[] {0, 1, 20, 1_000_000})).containsExactly(0, 43, 52, 500_042);
     }
 
+    private static BlockSample sample() throws Exception {
+        SparkConf conf = new SparkConf(false);
+        return new BlockSample(new LZ4CompressionCodec(conf), Frames.of(conf), FrameCodec.APPLICATION);
+    }
+
     /** A block of n bytes that do not compress has n + 42 with LZ4: header of a block, end mark of the stream. */
     @Test
     void headersAreThoseOfTheCodec() throws Exception {
-        assertThat(new BlockSample(new LZ4CompressionCodec(new SparkConf(false))).headerBytes())
-                .isEqualTo(42);
+        assertThat(sample().headerBytes()).isEqualTo(42);
+    }
+
+    @Test
+    void theCostOfCompressionIsCounted() throws Exception {
+        BlockSample sample = sample();
+        sample.add(new byte[10_000], 10_000);
+        sizes.add(1, sample, 20_000);
+        Map<ShuffleCounter, Long> counted = counters.snapshot();
+        assertThat(counted).containsEntry(ShuffleCounter.SAMPLED_BYTES, 20_000L);
+        assertThat(counted.get(ShuffleCounter.SAMPLED_COMPRESSED_BYTES)).isBetween(1L, 1_000L);
+        assertThat(counted.get(ShuffleCounter.SAMPLED_NANOS)).isPositive();
+        assertThat(sizes.of(1, new long[] {10_000})[0]).isBetween(1L, 1_000L);
     }
 
     @Test

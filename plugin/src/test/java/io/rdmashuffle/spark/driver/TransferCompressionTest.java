@@ -38,8 +38,13 @@ class TransferCompressionTest {
     @TempDir
     Path elsewhere;
 
-    /** Mb/s that are too few for four cores. */
-    private static final long SLOW = 4 * (long) TransferCompression.MIN_MEGABITS - 1;
+    /**
+     * Mb/s for four cores, at 200 a core. A gigabyte then takes 40 s of a task's time, a codec that saves half of it
+     * saves 20 s, and takes 15 s at 15 ns a byte.
+     */
+    private static final long SLOW = 800;
+
+    private static final long GIGABYTE = 1_000_000_000;
 
     private Node node;
     private Node apart;
@@ -136,10 +141,51 @@ class TransferCompressionTest {
         announceRdma("1", "b", apart);
         compression.reported("0", reads(SLOW));
         assertThat(compression.decide(7)).isFalse();
-        compression.taskEnded(1_000, 10_000);
+        compression.taskEnded(29_000, 50_000, GIGABYTE, GIGABYTE);
         assertThat(compression.decide(8)).isFalse();
-        compression.taskEnded(9_000, 10_000);
+        compression.taskEnded(2_000, 2_000, 0, 0);
         assertThat(compression.decide(9)).isTrue();
+    }
+
+    /** Half of the blocks are read in place. */
+    @Test
+    void theCodecTakesItsTimeForAllBlocks() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        compression.reported("0", reads(SLOW));
+        compression.taskEnded(50_000, 50_000, GIGABYTE, 2 * GIGABYTE);
+        assertThat(compression.decide(7)).isFalse();
+    }
+
+    @Test
+    void rowsThatDoNotCompressStayBare() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        compression.reported("0", counters(SLOW, 1_000, 700, 15_000));
+        compression.taskEnded(50_000, 50_000, GIGABYTE, GIGABYTE);
+        assertThat(compression.decide(7)).isFalse();
+        compression.reported("0", counters(SLOW, 2_000, 1_200, 30_000));
+        assertThat(compression.decide(8)).isTrue();
+    }
+
+    @Test
+    void aCodecThatTakesLongerThanTheNetworkIsNotUsed() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        compression.reported("0", counters(SLOW, 1_000, 500, 21_000));
+        compression.taskEnded(50_000, 50_000, GIGABYTE, GIGABYTE);
+        assertThat(compression.decide(7)).isFalse();
+        compression.reported("0", counters(SLOW, 2_000, 1_000, 38_000));
+        assertThat(compression.decide(8)).isTrue();
+    }
+
+    @Test
+    void withoutASampleRowsStayBare() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        compression.reported("0", CounterValues.ofNames(Map.of(ShuffleCounter.READ_MEGABITS.name(), SLOW)));
+        compression.taskEnded(50_000, 50_000, GIGABYTE, GIGABYTE);
+        assertThat(compression.decide(7)).isFalse();
     }
 
     /** Compressed blocks let tasks wait less on a network that is as slow as before. */
@@ -148,21 +194,42 @@ class TransferCompressionTest {
         announceRdma("0", "a", node);
         announceRdma("1", "b", apart);
         compression.reported("0", reads(SLOW));
-        compression.taskEnded(9_000, 10_000);
+        compression.taskEnded(50_000, 50_000, GIGABYTE, GIGABYTE);
         assertThat(compression.decide(7)).isTrue();
-        compression.taskEnded(0, 500_000);
+        compression.taskEnded(0, 500_000, GIGABYTE, GIGABYTE);
         assertThat(compression.decide(8)).isTrue();
-        compression.reported("0", reads(SLOW + 1));
+        compression.reported("0", reads(2 * SLOW));
         assertThat(compression.decide(9)).isFalse();
         compression.reported("0", reads(SLOW));
         assertThat(compression.decide(10)).isFalse();
+    }
+
+    /** As after a pause, or when all executors were replaced. */
+    @Test
+    void withoutFiguresTheLastComparisonHolds() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        compression.reported("0", reads(SLOW));
+        compression.taskEnded(50_000, 50_000, GIGABYTE, GIGABYTE);
+        assertThat(compression.decide(7)).isTrue();
+        compression.reported("0", reads(0));
+        assertThat(compression.decide(8)).isTrue();
+        compression.executorRemoved("0");
+        Member other = members.remove(1);
+        hosts.remove("1");
+        assertThat(compression.decide(9)).as("alone").isFalse();
+        members.add(other);
+        hosts.put("1", "b");
+        assertThat(compression.decide(10)).isTrue();
+        compression.reported("1", CounterValues.ofNames(Map.of(ShuffleCounter.READ_MEGABITS.name(), 2 * SLOW)));
+        assertThat(compression.decide(11)).isFalse();
     }
 
     @Test
     void aNetworkThatIsMeasuredToBeSlowIsSpared() {
         announceRdma("0", "a", node);
         announceRdma("1", "b", apart);
-        compression.taskEnded(9_000, 10_000);
+        compression.taskEnded(50_000, 50_000, GIGABYTE, GIGABYTE);
         assertThat(compression.decide(7)).isFalse();
         compression.reported("0", reads(0));
         assertThat(compression.decide(8)).isFalse();
@@ -176,7 +243,15 @@ class TransferCompressionTest {
     }
 
     private static CounterValues reads(long megabits) {
-        return CounterValues.ofNames(Map.of(ShuffleCounter.READ_MEGABITS.name(), megabits));
+        return counters(megabits, 1_000, 500, 15_000);
+    }
+
+    private static CounterValues counters(long megabits, long sampledBytes, long compressedBytes, long nanos) {
+        return CounterValues.ofNames(Map.of(
+                ShuffleCounter.READ_MEGABITS.name(), megabits,
+                ShuffleCounter.SAMPLED_BYTES.name(), sampledBytes,
+                ShuffleCounter.SAMPLED_COMPRESSED_BYTES.name(), compressedBytes,
+                ShuffleCounter.SAMPLED_NANOS.name(), nanos));
     }
 
     /** As behind a firewall that lets no one read over TCP. */
@@ -215,7 +290,7 @@ class TransferCompressionTest {
 
     @Test
     void moreCoresNeedMoreOfTheNetwork() {
-        compression.taskEnded(9_000, 10_000);
+        compression.taskEnded(50_000, 50_000, GIGABYTE, GIGABYTE);
         announceRdma("0", "a", node);
         announceRdma("1", "b", apart);
         compression.reported("0", reads(2 * SLOW));
@@ -227,7 +302,7 @@ class TransferCompressionTest {
     /** 12 of 28 pairs share memory, so that less of a shuffle crosses the network. */
     @Test
     void sharedMemorySparesTheNetwork() {
-        compression.taskEnded(9_000, 10_000);
+        compression.taskEnded(50_000, 50_000, GIGABYTE, GIGABYTE);
         for (int i = 0; i < 4; i++) {
             announceRdma("a" + i, "a", node);
             announceRdma("b" + i, "b", apart);
