@@ -188,7 +188,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     /**
      * Returns the sizes for Spark's planning: estimated compressed sizes of uncompressed blocks, if compression is
-     * allowed.
+     * allowed. Compressed outputs are sampled, too, since the driver decides about later shuffles by recent samples.
      */
     private long[] reportedSizes() throws IOException {
         if (!mayCompress) {

@@ -36,8 +36,9 @@ import org.slf4j.LoggerFactory;
  * <p>Two executors can read one-sidedly if both have a fabric that leaves the host, or if their pools lie in the same
  * memory. Executors that Spark knows, but that have not announced themselves yet, are taken to be like the others.
  * The network's throughput is what reads have been measured to get, or the speed that network interfaces report,
- * whichever is more. The codec's time and ratio are those of samples that writers take. Where either is not known, rows
- * stay bare. Once shuffles are compressed tasks wait less, and the time of the transfer counts instead.
+ * whichever is more. The codec's time and ratio are those of samples that writers take. While any of
+ * these is not known, the last comparison holds, and before the first rows stay bare. Once shuffles are compressed
+ * tasks wait less, and the time of the transfer counts instead.
  *
  * <p><b>Threading:</b> thread-safe; Spark is asked without a lock held. <b>Ownership:</b> keeps what writers were told
  * until {@link #forget}, and what executors reported until {@link #executorRemoved}; the other decisions go with the
@@ -69,8 +70,8 @@ final class TransferCompression {
 
     private final AtomicBoolean compresses = new AtomicBoolean();
     private final RecentReads reads = new RecentReads();
-    /** Result of the last comparison. Guarded by this. */
-    private boolean isSlow;
+    /** Whether the last comparison was in favour of compression. Guarded by this. */
+    private boolean paysOff;
 
     /**
      * Starts without decisions.
@@ -146,13 +147,13 @@ final class TransferCompression {
         double megabits = megabitsOfCore(announced, known);
         double savedMillis;
         double codecMillis;
-        boolean savesTime;
+        boolean compressed;
         synchronized (this) {
             savedMillis = savedMillis(places, megabits);
             codecMillis = reads.codecMillis();
-            savesTime = savesTime(places, megabits, savedMillis, codecMillis);
+            compressed =
+                    paysOff(places, megabits, savedMillis, codecMillis) || 2 * places.oneSidedPairs() < places.pairs();
         }
-        boolean compressed = savesTime || 2 * places.oneSidedPairs() < places.pairs();
         if (compresses.getAndSet(compressed) != compressed) {
             LOG.info(
                     "Shuffles are {} from shuffle {} on: {} of {} pairs of executors can read one-sidedly, {} of them"
@@ -178,18 +179,18 @@ final class TransferCompression {
             return 0;
         }
         double networked = (double) places.networkedPairs() / places.pairs();
-        return reads.savedMillis(megabits, networked, isSlow);
+        return reads.savedMillis(megabits, networked, paysOff);
     }
 
     /** Compares; where figures are missing, as after a long pause, the last comparison holds. */
-    private boolean savesTime(Places places, double megabits, double savedMillis, double codecMillis) {
+    private boolean paysOff(Places places, double megabits, double savedMillis, double codecMillis) {
         if (places.networkedPairs() == 0) {
             return false;
         }
         if (megabits > 0 && reads.areKnown()) {
-            isSlow = savedMillis > codecMillis;
+            paysOff = savedMillis > codecMillis;
         }
-        return isSlow;
+        return paysOff;
     }
 
     /**
