@@ -218,9 +218,8 @@ public final class ShuffleConfig {
             ConfigEntry.flag("outlive.enabled", "false").doc("""
                 Keep the map outputs of an executor that has ended; without it, Spark writes them again. With
                 `spark.shuffle.service.enabled=true` Spark's external shuffle service serves them. Without the service,
-                outputs of a killed executor are kept if another executor of its host can serve its pool, and not with
-                dynamic allocation. Needs a cluster manager that gives each application a directory
-                (standalone, YARN).
+                outputs are kept as long as another executor of the host can serve them. Needs a cluster manager that
+                gives each application a directory (standalone, YARN).
                 """);
     public static final ConfigEntry<Long> OUTLIVE_MAX_BYTES =
             ConfigEntry.bytes("outlive.maxBytes", "4g").between("0", "1p").doc("""

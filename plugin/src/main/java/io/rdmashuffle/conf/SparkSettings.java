@@ -89,14 +89,25 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
 
     /**
      * Returns whether the driver keeps map outputs of executors that have ended. Without an external shuffle service
-     * not with dynamic allocation, which takes storage that is reliable for a reason to end executors, and not without
-     * shared memory.
+     * not without shared memory, and not where Spark would end idle executors for it.
      */
     public boolean keepsOutputs(ShuffleConfig config) {
         FabricMode mode = config.get(ShuffleConfig.FABRIC_MODE);
         boolean sharedMemory = mode == FabricMode.AUTO || mode == FabricMode.SHM;
         return config.get(ShuffleConfig.OUTLIVE_ENABLED)
-                && (isServed() || (sharedMemory && !isTrue("spark.dynamicAllocation.enabled", false)));
+                && (isServed() || (sharedMemory && !mayReleaseNeededExecutors()));
+    }
+
+    /**
+     * Returns whether dynamic allocation is on without anything that keeps map outputs of idle executors. Spark refuses
+     * that, unless it takes the storage of map outputs for reliable.
+     */
+    public boolean mayReleaseNeededExecutors() {
+        boolean keeps = isTrue("spark.dynamicAllocation.shuffleTracking.enabled", true)
+                || isTrue(SERVICE_KEY, false)
+                || (isTrue("spark.decommission.enabled", false)
+                        && isTrue("spark.storage.decommission.shuffleBlocks.enabled", true));
+        return isTrue("spark.dynamicAllocation.enabled", false) && !keeps;
     }
 
     /** Returns the reason why blocks must not cross the network without encryption; empty if they may. */

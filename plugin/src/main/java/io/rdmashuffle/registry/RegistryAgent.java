@@ -301,6 +301,13 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
         if (answer instanceof LeaveFiles) {
             return Receipt.LEAVE_FILES;
         }
+        if (answer instanceof Snapshot snapshot) {
+            synchronized (view) {
+                takeSnapshot(snapshot, true);
+            }
+            events.deliver();
+            return Receipt.TAKEN;
+        }
         return answer instanceof Taken ? Receipt.TAKEN : Receipt.NONE;
     }
 

@@ -125,8 +125,9 @@ public sealed interface RegistryMessage {
     record ReportRequest() implements RegistryMessage {}
 
     /**
-     * An executor's report, sent periodically and answered by {@link Taken} or {@link LeaveFiles}, or sent as an
-     * answer.
+     * An executor's report, sent periodically and answered by {@link Taken}, or sent as an answer. Where map outputs
+     * outlive executors, a last one is answered by {@link LeaveFiles} or by a {@link Snapshot} of the members whose
+     * files must stay.
      *
      * @param host where it runs
      * @param last whether it has stopped

@@ -8,9 +8,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
+import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -75,6 +80,21 @@ class RegistryAgentTest {
 
         assertThat(first.agent.lookup("2")).contains(member("2", 2));
         assertThat(first.asked).hasSize(2);
+    }
+
+    @Test
+    void aLastReportIsAnsweredByTheMembersOfThisMoment() {
+        Deque<RegistryMessage> answers = new ArrayDeque<>(List.of(
+                new Snapshot(3, List.of(member("1", 1), member("2", 2))), new Snapshot(3, List.of(member("1", 1)))));
+        RegistryAgent agent = new RegistryAgent(
+                "1", (request, timeout) -> answers.remove(), network.executor("1"), Duration.ofSeconds(1));
+        assertThat(agent.announce(member("1", 1))).isTrue();
+        assertThat(agent.peers()).containsExactly(member("2", 2));
+        Report last = new Report("1", "host", true, Map.of(), List.of(), List.of(), List.of(), "");
+        assertThat(agent.report(last, Duration.ofSeconds(1), true)).isEqualTo(Receipt.TAKEN);
+        assertThat(agent.peers())
+                .as("the removal of 2 has not been sent in an update yet")
+                .isEmpty();
     }
 
     @Test

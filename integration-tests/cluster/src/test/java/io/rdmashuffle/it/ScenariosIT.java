@@ -30,6 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Tuple2;
 
 /** What applications do with shuffles beside batch jobs that read them to their end. */
@@ -137,12 +138,14 @@ class ScenariosIT {
     }
 
     /**
-     * Idle executors end, executors with needed outputs stay; lost outputs are written again.
+     * Idle executors end, executors with needed outputs stay; the outputs of ended ones are written again, or outlive
+     * them.
      */
     @Tag("long")
     @ParameterizedTest
-    @ShuffleKinds(ShuffleKind.IN_PLACE)
-    void executorsComeAndGoWithTheWork(ShuffleKind kind) throws Exception {
+    @ValueSource(booleans = {false, true})
+    void executorsComeAndGoWithTheWork(boolean outlive) throws Exception {
+        ShuffleKind kind = ShuffleKind.IN_PLACE;
         Map<String, String> conf = new HashMap<>(Map.of(
                 "spark.master", "local-cluster[3,1,1024]",
                 "spark.dynamicAllocation.enabled", "true",
@@ -152,6 +155,7 @@ class ScenariosIT {
                 "spark.dynamicAllocation.minExecutors", "1",
                 "spark.dynamicAllocation.initialExecutors", "3",
                 "spark.dynamicAllocation.maxExecutors", "3"));
+        conf.put("spark.shuffle.rdma.outlive.enabled", Boolean.toString(outlive));
         conf.putAll(pools.conf());
         GroupedBytes job = new GroupedBytes(12, 6, 1);
         try (SparkCluster cluster = SparkCluster.start(1, kind.fabric(), kind.conf(conf))) {
@@ -162,6 +166,10 @@ class ScenariosIT {
             // With shuffle tracking an executor with outputs goes later than one without.
             ShuffleObserver.await("two executors go", () -> executorIds(cluster).size() == 1);
             assertThat(GroupedBytes.sums(held)).isEqualTo(job.expected());
+            if (outlive) {
+                assertThat(tasks.failures()).isEmpty();
+                assertThat(tasks.mapTasks()).as("none is run again").isEqualTo(job.maps());
+            }
             ShuffleObserver.await("others come", () -> {
                 assertThat(GroupedBytes.sums(held)).isEqualTo(job.expected());
                 return executorIds(cluster).size() > 1;

@@ -98,11 +98,7 @@ final class SettingsCheck {
 
     /** Settings that Spark itself refuses. */
     private static void allocation(SparkSettings spark, List<Finding> findings) {
-        boolean lasting = spark.isTrue("spark.dynamicAllocation.shuffleTracking.enabled", true)
-                || spark.isTrue("spark.shuffle.service.enabled", false)
-                || (spark.isTrue("spark.decommission.enabled", false)
-                        && spark.isTrue("spark.storage.decommission.shuffleBlocks.enabled", true));
-        if (spark.isTrue("spark.dynamicAllocation.enabled", false) && !lasting) {
+        if (spark.mayReleaseNeededExecutors()) {
             findings.add(Finding.wrong(
                     SPARK,
                     Effect.NO_START,

@@ -7,11 +7,10 @@ import io.rdmashuffle.store.ShuffleCounters;
 import io.rdmashuffle.text.Quantities;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
@@ -33,13 +32,17 @@ import org.jspecify.annotations.Nullable;
  * each block of a fetch is answered exactly once, at the latest when no other block has arrived for the timeout.
  *
  * <p>Blocks of an executor that has ended are fetched from its heir. If a connection fails, they wait until it is known
- * whether there is one.
+ * whether there is one. Spark's client tries a failed connection again after 5 s
+ * ({@code spark.shuffle.io.retryWait}); blocks do not wait for that once there is an heir.
  *
  * <p><b>Threading:</b> thread-safe. Listeners run on Netty's threads and on the timer's.
  *
  * <p><b>Ownership:</b> owns the timer thread; Spark's client is the caller's.
  */
 public final class TransferClient implements AutoCloseable {
+    /** How often a fetch that is under way looks for an heir. */
+    private static final Duration LOOK = Duration.ofMillis(500);
+
     private final BlockStoreClient transfer;
     private final ShuffleCounters counters;
     private final Duration timeout;
@@ -124,14 +127,11 @@ public final class TransferClient implements AutoCloseable {
                 String[] blockIds,
                 BlockFetchingListener listener,
                 @Nullable DownloadFileManager downloads) {
-            Answers answers = new Answers(blockIds, execId, listener, isInFile, downloads);
+            Heir from = heirs.of(execId).orElseGet(() -> new Heir(execId, host, port));
+            Answers answers = new Answers(blockIds, execId, from, listener, isInFile, downloads);
             try {
-                // Downloads to disk may take longer than any fixed time; Spark's transport ends them when no data
-                // arrives (spark.shuffle.io.connectionTimeout).
-                if (downloads == null) {
-                    answers.checkAfter(timeout.toNanos());
-                }
-                answers.fetch(heirs.of(execId).orElseGet(() -> new Heir(execId, host, port)), blockIds);
+                answers.checkLater();
+                answers.ask(from, blockIds);
             } catch (RuntimeException e) {
                 answers.failRest(e);
             }
@@ -160,13 +160,16 @@ public final class TransferClient implements AutoCloseable {
         private final BlockFetchingListener listener;
         private final Predicate<String> isInFile;
         private final @Nullable DownloadFileManager downloads;
-        private final Set<String> pending = ConcurrentHashMap.newKeySet();
+        /** Blocks without an answer, each with the executor that was asked last. */
+        private final Map<String, Heir> pending = new ConcurrentHashMap<>();
+
         private volatile @Nullable Future<?> check;
         private volatile long lastAnswerNanos = System.nanoTime();
 
         Answers(
                 String[] blockIds,
                 String owner,
+                Heir from,
                 BlockFetchingListener listener,
                 Predicate<String> isInFile,
                 @Nullable DownloadFileManager downloads) {
@@ -174,16 +177,31 @@ public final class TransferClient implements AutoCloseable {
             this.listener = listener;
             this.isInFile = isInFile;
             this.downloads = downloads;
-            pending.addAll(Arrays.asList(blockIds));
+            for (String blockId : blockIds) {
+                pending.put(blockId, from);
+            }
         }
 
-        void fetch(Heir from, String[] blockIds) {
+        void ask(Heir from, String[] blockIds) {
             transfer.fetchBlocks(
                     from.host(), from.port(), from.executorId(), blockIds, new Attempt(this, from), downloads);
         }
 
+        /** Asks another executor for those of the blocks that are pending and that it was not asked for last. */
+        void askNext(Heir from, Collection<String> blockIds) {
+            String[] left = blockIds.stream()
+                    .filter(blockId -> {
+                        Heir before = pending.replace(blockId, from);
+                        return before != null && !before.equals(from);
+                    })
+                    .toArray(String[]::new);
+            if (left.length > 0) {
+                ask(from, left);
+            }
+        }
+
         void succeed(String blockId, ManagedBuffer block) {
-            if (pending.remove(blockId)) {
+            if (pending.remove(blockId) != null) {
                 lastAnswerNanos = System.nanoTime();
                 counters.add(
                         isInFile.test(blockId) ? ShuffleCounter.FILE_BYTES : ShuffleCounter.NETTY_BYTES, block.size());
@@ -193,31 +211,44 @@ public final class TransferClient implements AutoCloseable {
         }
 
         void fail(String blockId, Throwable cause) {
-            if (pending.remove(blockId)) {
+            if (pending.remove(blockId) != null) {
                 listener.onBlockFetchFailure(blockId, cause);
                 cancelCheckIfComplete();
             }
         }
 
         void failRest(Throwable cause) {
-            pending.forEach(blockId -> fail(blockId, cause));
+            pending.keySet().forEach(blockId -> fail(blockId, cause));
         }
 
-        void checkAfter(long nanos) {
-            check = timer.schedule(this::failIfIdle, nanos, TimeUnit.NANOSECONDS);
-            cancelCheckIfComplete();
+        /**
+         * Downloads to disk may take longer than any fixed time; Spark's transport ends them when no data arrives
+         * ({@code spark.shuffle.io.connectionTimeout}).
+         */
+        void checkLater() {
+            long left = downloads != null ? Long.MAX_VALUE : timeout.toNanos() - (System.nanoTime() - lastAnswerNanos);
+            long delay = heirs == Heirs.NONE ? left : Math.min(left, LOOK.toNanos());
+            if (delay < Long.MAX_VALUE) {
+                check = timer.schedule(this::check, delay, TimeUnit.NANOSECONDS);
+                cancelCheckIfComplete();
+            }
         }
 
-        private void failIfIdle() {
-            long left = timeout.toNanos() - (System.nanoTime() - lastAnswerNanos);
-            if (left > 0) {
-                checkAfter(left);
+        private void check() {
+            if (downloads == null && System.nanoTime() - lastAnswerNanos >= timeout.toNanos()) {
+                pending.keySet()
+                        .forEach(blockId -> fail(
+                                blockId,
+                                new IOException(blockId + ": no answer for " + Quantities.duration(timeout)
+                                        + " (spark.shuffle.rdma.fetch.timeout)")));
                 return;
             }
-            pending.forEach(blockId -> fail(
-                    blockId,
-                    new IOException(blockId + ": no answer for " + Quantities.duration(timeout)
-                            + " (spark.shuffle.rdma.fetch.timeout)")));
+            try {
+                heirs.of(owner).ifPresent(heir -> askNext(heir, pending.keySet()));
+                checkLater();
+            } catch (RuntimeException e) {
+                failRest(e);
+            }
         }
 
         /** Nothing holds on to a fetch that has ended. */
@@ -252,7 +283,10 @@ public final class TransferClient implements AutoCloseable {
             boolean mayBeElsewhere = cause instanceof IOException
                     || cause instanceof ExecutorDeadException
                     || !from.executorId().equals(answers.owner);
-            if (!mayBeElsewhere || !answers.pending.contains(blockId)) {
+            if (!isAskedFor(blockId)) {
+                return;
+            }
+            if (!mayBeElsewhere) {
                 answers.fail(blockId, cause);
                 return;
             }
@@ -268,6 +302,11 @@ public final class TransferClient implements AutoCloseable {
             }
         }
 
+        /** Returns whether a block is not answered, and no other executor has been asked for it since. */
+        private boolean isAskedFor(String blockId) {
+            return from.equals(answers.pending.get(blockId));
+        }
+
         private void fetchWaiting(Optional<Heir> heir) {
             Map<String, Throwable> blocks;
             synchronized (waiting) {
@@ -275,15 +314,15 @@ public final class TransferClient implements AutoCloseable {
                 waiting.clear();
             }
             if (heir.isEmpty()) {
-                blocks.forEach(answers::fail);
+                blocks.forEach((blockId, cause) -> {
+                    if (isAskedFor(blockId)) {
+                        answers.fail(blockId, cause);
+                    }
+                });
                 return;
             }
-            String[] left =
-                    blocks.keySet().stream().filter(answers.pending::contains).toArray(String[]::new);
             try {
-                if (left.length > 0) {
-                    answers.fetch(heir.get(), left);
-                }
+                answers.askNext(heir.get(), blocks.keySet());
             } catch (RuntimeException e) {
                 answers.failRest(e);
             }

@@ -18,6 +18,7 @@ import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.registry.RegistryWire;
@@ -210,17 +211,32 @@ public final class DriverEndpoint implements AutoCloseable {
         CounterValues counters = CounterValues.ofNames(report.counters());
         compression.reported(report.executorId(), counters);
         if (orphans != null) {
-            boolean isMortal = served
-                    ? report.last() && !isKept(report)
-                    : report.last() || counters.get(ShuffleCounter.MAP_OUTPUTS_FILED) > 0;
-            orphans.reported(report.executorId(), counters.get(ShuffleCounter.POOL_CAPACITY_BYTES), isMortal);
+            orphans.reported(
+                    report.executorId(),
+                    counters.get(ShuffleCounter.POOL_CAPACITY_BYTES),
+                    !served && hasOtherFiles(report, counters));
         }
         reports.accept(report);
     }
 
-    /** Returns whether an external shuffle service is to serve the map outputs of an executor that has stopped. */
-    private boolean isKept(Report last) {
-        return served && orphans != null && !context.isStopped() && orphans.isWorthKeeping(last.executorId());
+    /**
+     * Returns whether files of an executor are lost when it ends, without an external shuffle service: Spark's, which
+     * only the executor serves, and those of the disk tier, if Spark removes its directories in order.
+     */
+    private static boolean hasOtherFiles(Report report, CounterValues counters) {
+        return counters.get(ShuffleCounter.MAP_OUTPUTS_FILED) > 0
+                || (report.last() && counters.get(ShuffleCounter.DISK_USED_BYTES) > 0);
+    }
+
+    /** Answers an executor that has stopped: whether its files stay, or else whose files do. */
+    private @Nullable RegistryMessage farewell(Orphans held, String executorId) {
+        if (context.isStopped()) {
+            // The event of it may come later.
+            held.end();
+        }
+        return held.leavesFiles(executorId)
+                ? new LeaveFiles()
+                : registry.handle(new SnapshotRequest(), new RpcMember(null));
     }
 
     /** Returns the executors whose reports did not come in time. */
@@ -324,9 +340,8 @@ public final class DriverEndpoint implements AutoCloseable {
 
     private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
         if (message instanceof Report report) {
-            boolean leaves = report.last() && isKept(report);
             take(report);
-            return leaves ? new LeaveFiles() : new Taken();
+            return report.last() && orphans != null ? farewell(orphans, report.executorId()) : new Taken();
         }
         if (message instanceof CompressionRequest request) {
             // Of one that has been removed nothing is kept, whatever its stragglers write.

@@ -53,8 +53,12 @@ final class Orphans {
     private final Map<String, Orphan> orphans = new LinkedHashMap<>();
     /** Bytes of living members, as far as they have reported. */
     private final Map<String, Long> bytes = new HashMap<>();
-    /** Executors whose outputs are lost if they end: they have stopped themselves, or have outputs in files. */
+    /** Executors whose outputs are lost if they end: they remove their files, or have outputs in others. */
     private final Set<String> mortal = new HashSet<>();
+    /** Executors that have stopped and leave their files, and that Spark has not removed yet. */
+    private final Set<String> leaving = new HashSet<>();
+    /** Whether the application has ended: nothing is kept any more. */
+    private boolean isOver;
 
     /** Who reads the outputs of an executor that has ended. */
     enum Readers {
@@ -139,31 +143,77 @@ final class Orphans {
      * Notes what an executor reports.
      *
      * @param poolBytes length of its pool's files
-     * @param isMortal whether it has stopped, or has map outputs outside of its pool
+     * @param isMortal whether it has map outputs outside of its pool
      */
     synchronized void reported(String executorId, long poolBytes, boolean isMortal) {
-        if (orphans.containsKey(executorId)) {
-            if (isMortal) {
-                drop(executorId, "it has removed its files");
-            }
-            return;
+        if (!orphans.containsKey(executorId)) {
+            bytes.put(executorId, poolBytes);
         }
-        bytes.put(executorId, poolBytes);
         if (isMortal) {
+            takesFilesAlong(executorId);
+        }
+    }
+
+    private void takesFilesAlong(String executorId) {
+        if (orphans.containsKey(executorId)) {
+            drop(executorId, "it has removed its files");
+        } else {
             mortal.add(executorId);
         }
     }
 
-    /** Returns whether an executor would be kept if it ended now with its files in place. */
-    synchronized boolean isWorthKeeping(String executorId) {
+    /**
+     * Decides on the files of an executor that has stopped: returns whether it leaves them. Those in shared memory stay
+     * only if another executor is there to read them, and to remove them later; else the orphans of its host are
+     * dropped, too.
+     */
+    synchronized boolean leavesFiles(String executorId) {
+        Optional<String> memory = memoryOf(executorId);
+        boolean isLast = readers == Readers.SHARED_MEMORY && !hasSibling(executorId, memory);
+        if (!isLast && orphans.containsKey(executorId)) {
+            return true;
+        }
+        if (!isLast && isWorthKeeping(executorId)) {
+            leaving.add(executorId);
+            return true;
+        }
+        takesFilesAlong(executorId);
+        if (isLast) {
+            List.copyOf(orphans.values()).stream()
+                    .filter(orphan -> memory.equals(Optional.of(orphan.host)))
+                    .forEach(orphan -> drop(orphan.ended.executorId(), "the last executor of its host ends"));
+        }
+        return false;
+    }
+
+    private boolean isWorthKeeping(String executorId) {
         Long known = bytes.get(executorId);
-        return (known == null ? unknownBytes : known) <= maxBytes
+        return !isOver
+                && (known == null ? unknownBytes : known) <= maxBytes
+                && !mortal.contains(executorId)
                 && outliving(executorId) != null
                 && outputs.has(executorId);
     }
 
+    /** Returns whether another executor that stays shares the memory. */
+    private boolean hasSibling(String executorId, Optional<String> memory) {
+        return memory.isPresent()
+                && living().stream()
+                        .filter(member -> !member.executorId().equals(executorId))
+                        .filter(member -> !leaving.contains(member.executorId()))
+                        .anyMatch(member -> memoryOf(member).equals(memory));
+    }
+
+    private Optional<String> memoryOf(String executorId) {
+        return registry.members().stream()
+                .filter(member -> member.executorId().equals(executorId))
+                .findAny()
+                .flatMap(Orphans::memoryOf);
+    }
+
     /** Decides on an executor that Spark has removed. */
     synchronized void executorRemoved(String executorId) {
+        leaving.remove(executorId);
         if (orphans.containsKey(executorId)) {
             return;
         }
@@ -183,7 +233,7 @@ final class Orphans {
             return;
         }
         long own = known == null ? unknownBytes : known;
-        boolean isMortal = mortal.remove(executorId) || own > maxBytes;
+        boolean isMortal = mortal.remove(executorId) || own > maxBytes || isOver;
         Member ended = isMortal ? null : outliving(executorId);
         if (ended == null || !outputs.has(executorId)) {
             registry.memberRemoved(executorId);
@@ -361,6 +411,7 @@ final class Orphans {
 
     /** Drops all orphans, at the end of the application. */
     synchronized void end() {
+        isOver = true;
         List.copyOf(orphans.keySet()).forEach(executorId -> drop(executorId, "the application ends"));
     }
 

@@ -204,7 +204,7 @@ public final class ExecutorMemory implements AutoCloseable {
                     config,
                     counters,
                     isServed ? new ServiceFiles(ExecutorMemory::shuffleFile, counters) : null);
-            if (memory.serviceFiles != null && pool.outlives()) {
+            if (memory.mayLeave()) {
                 pool.keepFilesAtExit();
             }
             memory.announce(sizing, config);
@@ -337,8 +337,7 @@ public final class ExecutorMemory implements AutoCloseable {
             fabrics.forEach(fabric -> addresses.put(fabric.name(), fabric.localAddress()));
             addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
             Path files = pool.memory().filesPath();
-            boolean canBeRead = serviceFiles != null || addresses.containsKey(ShmFabric.NAME);
-            if (files != null && pool.memory().outlives() && canBeRead) {
+            if (files != null && mayLeave()) {
                 addresses.put(Member.OUTLIVES, files.toString().getBytes(StandardCharsets.UTF_8));
             }
         }
@@ -371,9 +370,11 @@ public final class ExecutorMemory implements AutoCloseable {
         started.await(TRIAL_WAIT);
     }
 
-    /** Returns whether the files can be left to others when this process ends. */
+    /** Returns whether the files can be left, when this process ends, to the service or to executors of its host. */
     boolean mayLeave() {
-        return serviceFiles != null && pool.memory().outlives();
+        return pool.memory().outlives()
+                && (serviceFiles != null
+                        || fabrics.stream().anyMatch(fabric -> fabric.name().equals(ShmFabric.NAME)));
     }
 
     /** Adds the numbers that are read off the pool and the fabrics. */

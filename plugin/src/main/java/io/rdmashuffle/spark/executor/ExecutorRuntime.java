@@ -71,7 +71,7 @@ public final class ExecutorRuntime implements AutoCloseable {
      * An executor that stops is not held up by a driver that does not answer: a standalone worker kills it 10 s after
      * it has asked it to end, and then its files stay.
      */
-    private static final Duration LAST_REPORT_TIMEOUT = Duration.ofSeconds(2);
+    private static final Duration LAST_REPORT_TIMEOUT = Duration.ofSeconds(5);
 
     private static final int MAX_REASON = 1000;
 
@@ -466,12 +466,12 @@ public final class ExecutorRuntime implements AutoCloseable {
         closeOrWarn("demotion", demotion);
         ExecutorMemory held = memory;
         if (held != null && config.get(ShuffleConfig.OUTLIVE_ENABLED)) {
-            // At the end of an application the driver has dropped the outputs of ended executors.
+            // The driver has dropped outputs of ended executors at the end, or if this is the last on its host.
             closeOrWarn("pool directory", () -> held.tendFiles(this::isKept));
         }
         closeOrWarn("network", network);
         if (held != null && receipt == Receipt.LEAVE_FILES && held.mayLeave()) {
-            LOG.info("The application goes on: leaving the map outputs to the external shuffle service");
+            LOG.info("The application goes on: leaving the map outputs to others on this host");
             closeOrWarn("memory", held::leave);
         } else {
             closeOrWarn("memory", memory);

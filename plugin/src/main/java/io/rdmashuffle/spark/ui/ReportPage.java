@@ -42,6 +42,7 @@ public record ReportPage(ReportStore store) implements Supplier<String> {
         columns.put(ShuffleCounter.MAP_OUTPUTS_POOLED, "Outputs in pool");
         columns.put(ShuffleCounter.MAP_OUTPUTS_ON_DISK, "of these on disk");
         columns.put(ShuffleCounter.MAP_OUTPUTS_FILED, "Outputs in files");
+        columns.put(ShuffleCounter.POOLS_INHERITED, "Ended pools served");
         columns.put(ShuffleCounter.QUARANTINES, "Quarantines");
         columns.put(ShuffleCounter.CHECKSUM_FAILURES, "Wrong checksums");
         return columns;

@@ -2,6 +2,7 @@
 package io.rdmashuffle.shuffle.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.rdmashuffle.shuffle.read.TransferClient.Heir;
 import io.rdmashuffle.shuffle.read.TransferClient.Heirs;
@@ -214,6 +215,30 @@ class TransferClientTest {
         }
         assertThat(answered.answersById()).containsEntry("b", 1);
         assertThat(answered.successes()).isEqualTo(2);
+    }
+
+    /** Spark's client would try the dead executor again. */
+    @Test
+    void blocksDoNotWaitForSparksRetryOnceThereIsAnHeir() throws Exception {
+        Silent transfer = new Silent();
+        TestHeirs heirs = new TestHeirs();
+        try (TransferClient client = new TransferClient(transfer, counters, LONG, heirs)) {
+            BlockFetchingListener first = fetch(client, transfer, List.of("a", "b", "c"));
+            first.onBlockFetchSuccess("a", block());
+            first.onBlockFetchFailure("b", new IOException("reset"));
+            heirs.known.put("1", new Heir("2", "other", 7));
+            await().atMost(LONG).until(() -> transfer.requests.size() == 2);
+            assertThat(transfer.requests.get(1)).startsWith("other:7 of 2: [").contains("b", "c");
+
+            first.onBlockFetchFailure("c", new IOException("refused"));
+            Objects.requireNonNull(heirs.awaited.get("1 not 1")).complete(Optional.of(new Heir("2", "other", 7)));
+            assertThat(transfer.requests).as("2 has been asked").hasSize(2);
+            BlockFetchingListener second = Objects.requireNonNull(transfer.listener.get());
+            second.onBlockFetchSuccess("b", block());
+            second.onBlockFetchSuccess("c", block());
+        }
+        assertThat(answered.answersById()).containsOnlyKeys("a", "b", "c");
+        assertThat(answered.successes()).isEqualTo(3);
     }
 
     @Test

@@ -182,12 +182,51 @@ class OrphansTest {
     }
 
     @Test
-    void anExecutorThatStoppedOrHasFilesIsDropped() {
+    void anExecutorWithOtherFilesIsDropped() {
         join(member("1", true), member("2", true));
         orphans.reported("1", POOL, true);
         orphans.executorRemoved("1");
         assertThat(removed).containsExactly("1");
         assertThat(members()).containsExactly("2");
+    }
+
+    @Test
+    void anExecutorThatStopsLeavesItsFilesToOthersOfItsHost() {
+        join(member("1", true), member("2", true), member("3", true), elsewhere("4"));
+        assertThat(orphans.leavesFiles("1")).isTrue();
+        assertThat(orphans.leavesFiles("2")).isTrue();
+        orphans.executorRemoved("1");
+        assertThat(orphans.leavesFiles("1")).as("asked late").isTrue();
+        asked().yes();
+        assertThat(removed).isEmpty();
+
+        assertThat(orphans.leavesFiles("3")).as("1 and 2 do not stay").isFalse();
+        assertThat(removed).as("no executor is left to remove its files").containsExactly("1");
+        orphans.executorRemoved("3");
+        assertThat(removed).containsExactly("1", "3");
+        assertThat(members()).containsExactly("2", "4");
+    }
+
+    @Test
+    void anExecutorThatStopsWithoutNeededOutputsRemovesItsFiles() {
+        join(member("1", true), member("2", true), member("3", false));
+        withOutputs.remove("1");
+        assertThat(orphans.leavesFiles("1")).isFalse();
+        orphans.reported("2", POOL, true);
+        assertThat(orphans.leavesFiles("2")).as("it has other files, too").isFalse();
+        assertThat(orphans.leavesFiles("3")).as("its files do not outlive it").isFalse();
+        orphans.executorRemoved("2");
+        assertThat(removed).containsExactly("2");
+    }
+
+    @Test
+    void nothingIsLeftOrKeptAfterTheEnd() {
+        join(member("1", true), member("2", true), member("3", true));
+        orphans.executorRemoved("1");
+        orphans.end();
+        assertThat(orphans.leavesFiles("2")).isFalse();
+        orphans.executorRemoved("3");
+        assertThat(removed).containsExactly("1", "3");
     }
 
     @Test
@@ -347,18 +386,19 @@ class OrphansTest {
     @Test
     void filesAreLeftOnlyForOutputsThatAreKept() {
         join(served("1", "a", Member.OUTLIVES), served("2", "a"), served("3", "a", Member.OUTLIVES));
-        assertThat(served.isWorthKeeping("1")).isTrue();
-        assertThat(served.isWorthKeeping("2")).as("its files do not outlive it").isFalse();
+        assertThat(served.leavesFiles("1")).isTrue();
+        assertThat(served.leavesFiles("2")).as("its files do not outlive it").isFalse();
         withOutputs.remove("1");
-        assertThat(served.isWorthKeeping("1")).as("no shuffle needs it").isFalse();
+        assertThat(served.leavesFiles("1")).as("no shuffle needs it").isFalse();
         served.reported("3", 3 * POOL, false);
-        assertThat(served.isWorthKeeping("3")).as("above the limit").isFalse();
+        assertThat(served.leavesFiles("3")).as("above the limit").isFalse();
     }
 
     @Test
     void sparksFilesOfAnExecutorWithoutAPoolStayWithTheService() {
         join(served("1", "a"));
-        served.reported("1", 0, true);
+        served.reported("1", 0, false);
+        assertThat(served.leavesFiles("1")).isFalse();
         served.executorRemoved("1");
         assertThat(removed).isEmpty();
         assertThat(members()).isEmpty();

@@ -95,6 +95,7 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
         conf.put("spark.shuffle.rdma.fabric.maxBytesInFlight", pick(random, "1m", "48m"));
         conf.put("spark.shuffle.rdma.peer.quarantine", pick(random, "0ms", "2s"));
         conf.put("spark.shuffle.rdma.direct.compressAbove", pick(random, "0", "75", "100"));
+        conf.put("spark.shuffle.rdma.outlive.enabled", pick(random, "true", "false"));
     }
 
     private static void spark(Random random, Map<String, String> conf) {
