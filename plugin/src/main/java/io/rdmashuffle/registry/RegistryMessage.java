@@ -126,8 +126,8 @@ public sealed interface RegistryMessage {
 
     /**
      * An executor's report, sent periodically and answered by {@link Taken}, or sent as an answer. Where map outputs
-     * outlive executors, a last one is answered by {@link LeaveFiles} or by a {@link Snapshot} of the members whose
-     * files must stay.
+     * outlive executors, a last one may also be answered by {@link LeaveFiles}, or by a {@link Snapshot} of the members
+     * whose files must stay while others are removed.
      *
      * @param host where it runs
      * @param last whether it has stopped

@@ -193,6 +193,7 @@ public final class MapOutputStore implements AutoCloseable {
                     return false;
                 }
                 counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
+                counters.add(ShuffleCounter.MAP_OUTPUTS_FILED, 1);
                 publish(key.shuffleId(), DirectoryEntry.file(key.mapId(), partitions, dataBytes), room);
                 return true;
             }

@@ -124,6 +124,7 @@ class PublishedOutputsTest {
         assertThat(found(10)).isEqualTo(adopted.entry());
         assertThat(found(11)).isEqualTo(DirectoryEntry.file(11, 4, 99));
         assertThat(counted(ShuffleCounter.MAP_OUTPUTS_MIGRATED)).isEqualTo(2);
+        assertThat(counted(ShuffleCounter.MAP_OUTPUTS_FILED)).isEqualTo(1);
         assertThat(counted(ShuffleCounter.MAP_OUTPUTS_POOLED)).isZero();
         assertThat(store.ageNanos(SHUFFLE, 10)).isEqualTo(7);
         assertThat(store.ageNanos(SHUFFLE, 11)).as("not in the pool").isZero();

@@ -195,8 +195,12 @@ public final class TransferClient implements AutoCloseable {
                         return before != null && !before.equals(from);
                     })
                     .toArray(String[]::new);
-            if (left.length > 0) {
-                ask(from, left);
+            try {
+                if (left.length > 0) {
+                    ask(from, left);
+                }
+            } catch (RuntimeException e) {
+                failRest(e);
             }
         }
 
@@ -243,12 +247,17 @@ public final class TransferClient implements AutoCloseable {
                                         + " (spark.shuffle.rdma.fetch.timeout)")));
                 return;
             }
-            try {
-                heirs.of(owner).ifPresent(heir -> askNext(heir, pending.keySet()));
-                checkLater();
-            } catch (RuntimeException e) {
-                failRest(e);
+            checkLater();
+            if (heirs.of(owner).filter(this::isNews).isPresent()) {
+                // Not asked here: to connect may take longer than other fetches can wait for this thread.
+                CompletableFuture<Void> unused = heirs.await(owner, owner)
+                        .thenAccept(heir -> heir.ifPresent(found -> askNext(found, pending.keySet())));
             }
+        }
+
+        /** Returns whether an heir was not asked for all blocks. */
+        private boolean isNews(Heir heir) {
+            return !pending.values().stream().allMatch(heir::equals);
         }
 
         /** Nothing holds on to a fetch that has ended. */
@@ -321,11 +330,7 @@ public final class TransferClient implements AutoCloseable {
                 });
                 return;
             }
-            try {
-                answers.askNext(heir.get(), blocks.keySet());
-            } catch (RuntimeException e) {
-                answers.failRest(e);
-            }
+            answers.askNext(heir.get(), blocks.keySet());
         }
     }
 }

@@ -228,15 +228,18 @@ public final class DriverEndpoint implements AutoCloseable {
                 || (report.last() && counters.get(ShuffleCounter.DISK_USED_BYTES) > 0);
     }
 
-    /** Answers an executor that has stopped: whether its files stay, or else whose files do. */
+    /** Answers an executor that has stopped: whether its files stay, or else whose files do if it may have to look. */
     private @Nullable RegistryMessage farewell(Orphans held, String executorId) {
         if (context.isStopped()) {
             // The event of it may come later.
             held.end();
         }
-        return held.leavesFiles(executorId)
-                ? new LeaveFiles()
-                : registry.handle(new SnapshotRequest(), new RpcMember(null));
+        if (held.leavesFiles(executorId)) {
+            return new LeaveFiles();
+        }
+        return held.hasDroppedOnHostOf(executorId)
+                ? registry.handle(new SnapshotRequest(), new RpcMember(null))
+                : new Taken();
     }
 
     /** Returns the executors whose reports did not come in time. */

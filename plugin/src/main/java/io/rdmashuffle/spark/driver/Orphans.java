@@ -10,6 +10,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -57,6 +58,8 @@ final class Orphans {
     private final Set<String> mortal = new HashSet<>();
     /** Executors that have stopped and leave their files, and that Spark has not removed yet. */
     private final Set<String> leaving = new HashSet<>();
+    /** Hosts on which files of ended executors are not needed any more. */
+    private final Set<String> dropped = new HashSet<>();
     /** Whether the application has ended: nothing is kept any more. */
     private boolean isOver;
 
@@ -179,11 +182,28 @@ final class Orphans {
         }
         takesFilesAlong(executorId);
         if (isLast) {
+            String why = "the last executor of its host ends";
             List.copyOf(orphans.values()).stream()
                     .filter(orphan -> memory.equals(Optional.of(orphan.host)))
-                    .forEach(orphan -> drop(orphan.ended.executorId(), "the last executor of its host ends"));
+                    .forEach(orphan -> drop(orphan.ended.executorId(), why));
+            List.copyOf(leaving).stream()
+                    .filter(other -> memory.isPresent() && memory.equals(memoryOf(other)))
+                    .forEach(other -> drop(other, why));
         }
         return false;
+    }
+
+    /** Returns whether outputs were dropped on the host of an executor, whose files it may have to remove. */
+    synchronized boolean hasDroppedOnHostOf(String executorId) {
+        return registry.members().stream()
+                .filter(member -> member.executorId().equals(executorId))
+                .flatMap(member -> hostOfFiles(member).stream())
+                .anyMatch(dropped::contains);
+    }
+
+    /** Returns the host of a member's files. Containers with one memory are one host, whatever they call it. */
+    private Optional<String> hostOfFiles(Member member) {
+        return readers == Readers.SERVICE ? Optional.of(hostOf(member)) : memoryOf(member);
     }
 
     private boolean isWorthKeeping(String executorId) {
@@ -241,11 +261,7 @@ final class Orphans {
             return;
         }
         registry.memberEnded(executorId);
-        // Containers with one memory are one host, whatever they call it.
-        Orphan orphan = new Orphan(
-                ended,
-                readers == Readers.SERVICE ? hostOf(ended) : memoryOf(ended).orElseThrow(),
-                own);
+        Orphan orphan = new Orphan(ended, hostOfFiles(ended).orElseThrow(), own);
         orphans.put(executorId, orphan);
         LOG.info("Executor {} ended; its map outputs stay readable", executorId);
         dropOldest(orphan.host);
@@ -330,8 +346,9 @@ final class Orphans {
             heirs.afterHold(() -> expire(executorId, search));
         }
         living.stream()
-                .filter(member -> memoryOf(member).equals(memory) && !orphan.tried.contains(member.executorId()))
+                .filter(member -> memoryOf(member).equals(memory))
                 .map(Member::executorId)
+                .filter(id -> !orphan.tried.contains(id) && !leaving.contains(id))
                 .min(Comparator.comparingLong(this::poolsServedBy))
                 .ifPresent(heir -> {
                     orphan.heir = heir;
@@ -412,12 +429,18 @@ final class Orphans {
     /** Drops all orphans, at the end of the application. */
     synchronized void end() {
         isOver = true;
-        List.copyOf(orphans.keySet()).forEach(executorId -> drop(executorId, "the application ends"));
+        Set<String> all = new LinkedHashSet<>(orphans.keySet());
+        all.addAll(leaving);
+        all.forEach(executorId -> drop(executorId, "the application ends"));
     }
 
     private void drop(String executorId, String why) {
         LOG.info("Dropping the map outputs of ended executor {}: {}", executorId, why);
+        registry.members().stream()
+                .filter(member -> member.executorId().equals(executorId))
+                .forEach(member -> hostOfFiles(member).ifPresent(dropped::add));
         orphans.remove(executorId);
+        leaving.remove(executorId);
         registry.memberRemoved(executorId);
         outputs.removeAll(executorId);
     }

@@ -459,11 +459,12 @@ public final class ExecutorRuntime implements AutoCloseable {
         }
         closeOrWarn("metrics", metrics);
         closeOrWarn("joiner", joiner);
+        // The last report counts the outputs in the disk tier.
+        closeOrWarn("demotion", demotion);
         closeOrWarn("reports", reports);
         Receipt receipt = reporter == null ? Receipt.NONE : reporter.reportLast();
         closeOrWarn("cleaner", cleaner);
         closeOrWarn("upkeep", upkeep);
-        closeOrWarn("demotion", demotion);
         ExecutorMemory held = memory;
         if (held != null && config.get(ShuffleConfig.OUTLIVE_ENABLED)) {
             // The driver has dropped outputs of ended executors at the end, or if this is the last on its host.

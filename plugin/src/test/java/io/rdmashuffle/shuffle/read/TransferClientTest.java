@@ -225,13 +225,16 @@ class TransferClientTest {
         try (TransferClient client = new TransferClient(transfer, counters, LONG, heirs)) {
             BlockFetchingListener first = fetch(client, transfer, List.of("a", "b", "c"));
             first.onBlockFetchSuccess("a", block());
-            first.onBlockFetchFailure("b", new IOException("reset"));
             heirs.known.put("1", new Heir("2", "other", 7));
+            await().atMost(LONG).until(() -> heirs.awaited.containsKey("1 not 1"));
+            assertThat(transfer.requests)
+                    .as("not on the thread of the deadlines")
+                    .hasSize(1);
+            Objects.requireNonNull(heirs.awaited.get("1 not 1")).complete(Optional.of(new Heir("2", "other", 7)));
             await().atMost(LONG).until(() -> transfer.requests.size() == 2);
             assertThat(transfer.requests.get(1)).startsWith("other:7 of 2: [").contains("b", "c");
 
             first.onBlockFetchFailure("c", new IOException("refused"));
-            Objects.requireNonNull(heirs.awaited.get("1 not 1")).complete(Optional.of(new Heir("2", "other", 7)));
             assertThat(transfer.requests).as("2 has been asked").hasSize(2);
             BlockFetchingListener second = Objects.requireNonNull(transfer.listener.get());
             second.onBlockFetchSuccess("b", block());

@@ -200,11 +200,24 @@ class OrphansTest {
         asked().yes();
         assertThat(removed).isEmpty();
 
+        assertThat(orphans.hasDroppedOnHostOf("3")).isFalse();
         assertThat(orphans.leavesFiles("3")).as("1 and 2 do not stay").isFalse();
-        assertThat(removed).as("no executor is left to remove its files").containsExactly("1");
+        assertThat(orphans.hasDroppedOnHostOf("3")).as("it removes them").isTrue();
+        assertThat(orphans.hasDroppedOnHostOf("4")).isFalse();
+        assertThat(removed).as("no executor is left to remove their files").containsExactly("1", "2");
+        assertThat(members()).containsExactly("3", "4");
+        orphans.executorRemoved("2");
         orphans.executorRemoved("3");
-        assertThat(removed).containsExactly("1", "3");
-        assertThat(members()).containsExactly("2", "4");
+        assertThat(members()).containsExactly("4");
+        assertThat(orphans.isEmpty()).isTrue();
+    }
+
+    @Test
+    void anExecutorThatLeavesIsNoHeir() {
+        join(member("1", true), member("2", true), member("3", true), elsewhere("4"));
+        assertThat(orphans.leavesFiles("2")).isTrue();
+        orphans.executorRemoved("1");
+        assertThat(asked().heir()).isEqualTo("3");
     }
 
     @Test
@@ -223,10 +236,13 @@ class OrphansTest {
     void nothingIsLeftOrKeptAfterTheEnd() {
         join(member("1", true), member("2", true), member("3", true));
         orphans.executorRemoved("1");
+        assertThat(orphans.leavesFiles("2")).isTrue();
         orphans.end();
-        assertThat(orphans.leavesFiles("2")).isFalse();
+        assertThat(removed).as("2 leaves its files").containsExactly("1", "2");
+        assertThat(members()).containsExactly("3");
+        assertThat(orphans.leavesFiles("3")).isFalse();
         orphans.executorRemoved("3");
-        assertThat(removed).containsExactly("1", "3");
+        assertThat(removed).containsExactly("1", "2", "3");
     }
 
     @Test
