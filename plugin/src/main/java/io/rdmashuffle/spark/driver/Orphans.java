@@ -29,7 +29,8 @@ import org.slf4j.LoggerFactory;
  *  member -- ended, and its files outlive it --> orphan --> served by an heir
  *     |                                            |    <-- the heir has ended
  *     |  any other end                             |  no heir in time; a fetch from an orphan of its host failed;
- *     v                                            |  too many bytes there; no shuffle has outputs in it
+ *     |                                            |  too many bytes there; no shuffle has outputs in it;
+ *     v                                            |  the last executor of its host ended in order
  *  dropped <---------------------------------------+
  * </pre>
  *
@@ -195,10 +196,7 @@ final class Orphans {
 
     /** Returns whether outputs were dropped on the host of an executor, whose files it may have to remove. */
     synchronized boolean hasDroppedOnHostOf(String executorId) {
-        return registry.members().stream()
-                .filter(member -> member.executorId().equals(executorId))
-                .flatMap(member -> hostOfFiles(member).stream())
-                .anyMatch(dropped::contains);
+        return member(executorId).flatMap(this::hostOfFiles).filter(dropped::contains).isPresent();
     }
 
     /** Returns the host of a member's files. Containers with one memory are one host, whatever they call it. */
@@ -225,10 +223,13 @@ final class Orphans {
     }
 
     private Optional<String> memoryOf(String executorId) {
+        return member(executorId).flatMap(Orphans::memoryOf);
+    }
+
+    private Optional<Member> member(String executorId) {
         return registry.members().stream()
                 .filter(member -> member.executorId().equals(executorId))
-                .findAny()
-                .flatMap(Orphans::memoryOf);
+                .findAny();
     }
 
     /** Decides on an executor that Spark has removed. */
@@ -308,11 +309,9 @@ final class Orphans {
 
     /** Returns a member whose files outlive it; null if it is no such member. */
     private @Nullable Member outliving(String executorId) {
-        return registry.members().stream()
-                .filter(member -> member.executorId().equals(executorId))
+        return member(executorId)
                 .filter(member -> member.address(Member.OUTLIVES) != null)
                 .filter(member -> readers == Readers.SERVICE || memoryOf(member).isPresent())
-                .findAny()
                 .orElse(null);
     }
 
@@ -436,9 +435,7 @@ final class Orphans {
 
     private void drop(String executorId, String why) {
         LOG.info("Dropping the map outputs of ended executor {}: {}", executorId, why);
-        registry.members().stream()
-                .filter(member -> member.executorId().equals(executorId))
-                .forEach(member -> hostOfFiles(member).ifPresent(dropped::add));
+        member(executorId).flatMap(this::hostOfFiles).ifPresent(dropped::add);
         orphans.remove(executorId);
         leaving.remove(executorId);
         registry.memberRemoved(executorId);
