@@ -196,7 +196,10 @@ final class Orphans {
 
     /** Returns whether outputs were dropped on the host of an executor, whose files it may have to remove. */
     synchronized boolean hasDroppedOnHostOf(String executorId) {
-        return member(executorId).flatMap(this::hostOfFiles).filter(dropped::contains).isPresent();
+        return member(executorId)
+                .flatMap(this::hostOfFiles)
+                .filter(dropped::contains)
+                .isPresent();
     }
 
     /** Returns the host of a member's files. Containers with one memory are one host, whatever they call it. */
