@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Pool of a process that has ended, opened read-only by one that serves it to others. Its files have no owner, so
- * nothing in them is freed or moved.
+ * Pool of a process that has ended, opened by one that serves it to others. Its files have no owner, so nothing in them
+ * is written, freed or moved.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -56,7 +56,7 @@ public final class EndedPool extends ReferenceCounted {
         boolean complete = false;
         try {
             for (int id : files.regionIds()) {
-                Mapping mapping = files.map(id);
+                Mapping mapping = files.mapForDevices(id);
                 pool.regions.put(id, Region.inMemory(id, files.directory(), mapping));
             }
             complete = true;

@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Region files of another process's pool, opened read-only; each is proven to be its owner's before it is mapped.
+ * Region files of another process's pool; each is proven to be its owner's before it is mapped.
  *
  * <p>The owner's address names its user id, the directory, and region 0 by device, inode and length. The directory must
  * belong to that user and be closed to others, so that only the owner can have written the {@link RegionFileName names}
@@ -33,7 +33,7 @@ import java.util.Set;
  * <p><b>Source:</b> open(2) (O_NOFOLLOW), inode(7).
  */
 public final class PeerFiles {
-    private static final int OPEN_FLAGS = LibC.O_RDONLY | LibC.O_NOFOLLOW | LibC.O_NONBLOCK | LibC.O_CLOEXEC;
+    private static final int OPEN_FLAGS = LibC.O_NOFOLLOW | LibC.O_NONBLOCK | LibC.O_CLOEXEC;
 
     private final Path directory;
     private final int uid;
@@ -89,7 +89,7 @@ public final class PeerFiles {
      * @throws IOException if it cannot be opened, or is not the owner's
      */
     public void proveFirst() throws IOException {
-        int fd = open(0);
+        int fd = open(0, LibC.O_RDONLY);
         LibC.load().close(fd);
     }
 
@@ -111,7 +111,7 @@ public final class PeerFiles {
 
     /** Returns the numbers of the regions that have a file now. */
     public Set<Integer> regionIds() throws IOException {
-        int opened = open(directory);
+        int opened = open(directory, LibC.O_RDONLY);
         try {
             return Set.copyOf(list(FileStatus.path(opened)).keySet());
         } finally {
@@ -127,7 +127,7 @@ public final class PeerFiles {
      * @throws NativeException if it cannot be mapped
      */
     public Mapping map(int regionId) throws IOException {
-        int fd = open(regionId);
+        int fd = open(regionId, LibC.O_RDONLY);
         try {
             // Proven, so that its length is the one that the name says.
             return Mapping.readOnly(fd, directory, FileStatus.of(fd).bytes());
@@ -136,26 +136,43 @@ public final class PeerFiles {
         }
     }
 
-    private int open(int regionId) throws IOException {
-        int opened = open(directory);
+    /**
+     * Maps a region for devices that read it: before Linux 6.2 they register no shared memory that is mapped read-only.
+     * Nothing may write to it.
+     *
+     * @throws NoSuchFileException if there is no file of the region
+     * @throws IOException if it cannot be opened, or is not the owner's
+     * @throws NativeException if it cannot be mapped
+     */
+    Mapping mapForDevices(int regionId) throws IOException {
+        int fd = open(regionId, LibC.O_RDWR);
+        try {
+            return Mapping.readWrite(fd, directory, FileStatus.of(fd).bytes());
+        } finally {
+            LibC.load().close(fd);
+        }
+    }
+
+    private int open(int regionId, int access) throws IOException {
+        int opened = open(directory, LibC.O_RDONLY);
         try {
             FileStatus status = FileStatus.of(opened);
             if (!status.isDirectory() || status.uid() != uid || !status.isPrivate()) {
                 throw new IOException(
                         directory + " is not a directory that only user " + uid + " may enter: " + status);
             }
-            return open(regionId, FileStatus.path(opened));
+            return open(regionId, FileStatus.path(opened), access);
         } finally {
             LibC.load().close(opened);
         }
     }
 
     /** Lists the directory only where the region is not known, or has another file since. */
-    private int open(int regionId, Path inside) throws IOException {
+    private int open(int regionId, Path inside, int access) throws IOException {
         RegionFileName known = names.get(regionId);
         if (known != null) {
             try {
-                return prove(open(inside.resolve(known.toString())), known);
+                return prove(open(inside.resolve(known.toString()), access), known);
             } catch (NoSuchFileException e) {
                 if (known.equals(first)) {
                     throw e;
@@ -167,7 +184,7 @@ public final class PeerFiles {
         if (found == null) {
             throw new NoSuchFileException(directory.resolve(regionId + "-*").toString());
         }
-        return prove(open(inside.resolve(found.toString())), found);
+        return prove(open(inside.resolve(found.toString()), access), found);
     }
 
     private Map<Integer, RegionFileName> list(Path inside) throws IOException {
@@ -183,8 +200,8 @@ public final class PeerFiles {
     }
 
     /** Opens without following a symbolic link or waiting for the other end of a pipe. */
-    private static int open(Path path) throws IOException {
-        int fd = LibC.load().open(path.toString(), OPEN_FLAGS, 0);
+    private static int open(Path path, int access) throws IOException {
+        int fd = LibC.load().open(path.toString(), access | OPEN_FLAGS, 0);
         if (fd < 0) {
             int errno = NativeException.lastErrno();
             if (Errno.ENOENT.is(errno)) {

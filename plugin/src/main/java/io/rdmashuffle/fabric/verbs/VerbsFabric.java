@@ -15,6 +15,7 @@ import io.rdmashuffle.fabric.verbs.read.DataThread;
 import io.rdmashuffle.fabric.verbs.read.PendingReads;
 import io.rdmashuffle.fabric.verbs.stage.DiskStaging;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
@@ -27,6 +28,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,7 +53,8 @@ public final class VerbsFabric implements Fabric {
     private final Admissions admissions = new Admissions();
     private final RegisteredRegions regions = new RegisteredRegions();
     private final List<RailSlot> slots = new ArrayList<>();
-    private final RailRecovery recovery = new RailRecovery(slots);
+    private final RailRecovery recovery = new RailRecovery(slots, this::tendEnded);
+    private final EndedPools ended = new EndedPools(recovery::wake);
     private final Lanes lanes;
     private final PendingReads reads;
     private final DiskStaging staging;
@@ -146,7 +149,11 @@ public final class VerbsFabric implements Fabric {
 
     @Override
     public byte[] localAddress() {
-        return new VerbsAddress(fabricId, slots.stream().map(RailSlot::address).toList()).encode();
+        return addressOf(fabricId);
+    }
+
+    private byte[] addressOf(long process) {
+        return new VerbsAddress(process, slots.stream().map(RailSlot::address).toList()).encode();
     }
 
     @Override
@@ -173,6 +180,26 @@ public final class VerbsFabric implements Fabric {
         } catch (PeerUnreachableException e) {
             LOG.debug("A process that came has an address that does not tell which it is", e);
         }
+    }
+
+    /** {@inheritDoc} Under its own fabric id, at this process's rails. */
+    @Override
+    public byte @Nullable [] inherit(byte[] address, EndedPool pool) throws PeerUnreachableException {
+        long process = VerbsAddress.decode(address).fabricId();
+        return process != fabricId && ended.inherit(process, pool) ? addressOf(process) : null;
+    }
+
+    @Override
+    public void renounce(byte[] address, EndedPool pool) {
+        try {
+            ended.renounce(VerbsAddress.decode(address).fabricId());
+        } catch (PeerUnreachableException e) {
+            LOG.debug("An address that does not tell which process it is of serves no pool", e);
+        }
+    }
+
+    private void tendEnded() {
+        ended.tend(running().filter(rail -> rail.whyLost() == null).toList());
     }
 
     @Override
@@ -227,7 +254,8 @@ public final class VerbsFabric implements Fabric {
     }
 
     /**
-     * Recovery of rails with a lost device, on its own thread: both may wait for a device.
+     * Recovery of rails with a lost device, and registration of ended processes' pools, on its own thread: all may wait
+     * for a device.
      *
      * <p><b>Threading:</b> {@link #run} is that thread's, the rest is for any.
      */
@@ -236,12 +264,18 @@ public final class VerbsFabric implements Fabric {
         private static final long LOST_TICK_MILLIS = TimeUnit.NANOSECONDS.toMillis(RailSlot.FIRST_PAUSE_NANOS) / 2;
 
         private final List<RailSlot> slots;
+        private final Runnable tendEnded;
         private final Semaphore woken = new Semaphore(0);
         private volatile boolean closing;
 
-        /** Maintains these, of which none need be there yet. */
-        RailRecovery(List<RailSlot> slots) {
+        /**
+         * Maintains rails, of which none need be there yet.
+         *
+         * @param tendEnded called after the rails have been looked at
+         */
+        RailRecovery(List<RailSlot> slots, Runnable tendEnded) {
             this.slots = slots;
+            this.tendEnded = tendEnded;
         }
 
         /** Wakes {@link #run} to look at its rails now. */
@@ -272,6 +306,17 @@ public final class VerbsFabric implements Fabric {
                         recover(slot);
                     }
                 }
+                if (!closing) {
+                    tendEnded();
+                }
+            }
+        }
+
+        private void tendEnded() {
+            try {
+                tendEnded.run();
+            } catch (RuntimeException | Error e) {
+                LOG.warn("Cannot register or release the pool of an executor that has ended; retrying later", e);
             }
         }
 

@@ -14,7 +14,9 @@ enum DeviceJob {
     /** TPC-DS query 3: two joins, one aggregation, an order. */
     Q3("q3"),
     /** TPC-DS query 7: four joins with averages. */
-    Q7("q7");
+    Q7("q7"),
+    /** A shuffle that is read, and read again after an executor with outputs of it was killed. */
+    HEIR("heir");
 
     private final String label;
 

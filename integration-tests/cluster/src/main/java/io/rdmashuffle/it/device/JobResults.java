@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
@@ -42,11 +43,12 @@ final class JobResults {
         this.rows = rows;
     }
 
-    String run(DeviceJob job) throws IOException {
+    String run(DeviceJob job) throws IOException, InterruptedException, TimeoutException {
         return switch (job) {
             case GROUP_BY -> groupBy();
             case TERA_SORT -> teraSort();
             case Q3, Q7 -> query(job.label());
+            case HEIR -> new HeirJob(spark, rows).run();
         };
     }
 

@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.Admissions;
 import io.rdmashuffle.fabric.LogLimit;
+import io.rdmashuffle.fabric.verbs.device.InheritedRegions;
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -58,8 +60,8 @@ final class Acceptor implements AutoCloseable {
         this.ending = new EndingPairs(ids, responder, nanoClock);
     }
 
-    /** Peer and lane of a served queue pair: a process and one of its lanes. */
-    private record PeerLane(long fabricId, int lane) {}
+    /** A served queue pair: the process that reads, the one whose pool it reads, and one of its lanes. */
+    private record PeerLane(long from, long to, int lane) {}
 
     /** Subject of log lines about refusals. */
     private record Refused(@Nullable InetAddress host, Handshake.Refusal why) {}
@@ -88,7 +90,8 @@ final class Acceptor implements AutoCloseable {
     void onRequest(CmEvent event) {
         CmId id = event.id();
         Handshake request = Handshake.read(event.privateData());
-        Handshake.Refusal refusal = check(request, event);
+        InheritedRegions inherited = request == null ? null : responder.rail().inherited(request.to());
+        Handshake.Refusal refusal = check(request, inherited != null, event);
         if (refusal != null || request == null) {
             Handshake.Refusal told = refusal == null ? Handshake.Refusal.NOT_A_HANDSHAKE : refusal;
             tellOfRefusal(id.remoteAddress(), told);
@@ -98,7 +101,7 @@ final class Acceptor implements AutoCloseable {
             return;
         }
         try {
-            accept(event, request);
+            accept(event, request, inherited);
         } catch (RuntimeException e) {
             LOG.warn("Could not accept a queue pair from {}", id.remoteAddress(), e);
             id.close();
@@ -115,14 +118,14 @@ final class Acceptor implements AutoCloseable {
         }
     }
 
-    private Handshake.@Nullable Refusal check(@Nullable Handshake request, CmEvent event) {
+    private Handshake.@Nullable Refusal check(@Nullable Handshake request, boolean isInherited, CmEvent event) {
         if (closed || !event.id().isOn(responder.rail().context())) {
             return Handshake.Refusal.NOT_READY;
         }
         if (request == null) {
             return Handshake.Refusal.NOT_A_HANDSHAKE;
         }
-        if (request.to() != fabricId) {
+        if (request.to() != fabricId && !isInherited) {
             return Handshake.Refusal.ANOTHER_PROCESS;
         }
         if (settings.secret().isRequired()
@@ -138,17 +141,23 @@ final class Acceptor implements AutoCloseable {
     }
 
     /** Ends all queue pairs that a process reads through. */
-    void endServed(long of) {
-        for (PeerLane lane : List.copyOf(served.keySet())) {
-            if (lane.fabricId() == of) {
-                end(lane, "it left the application");
-            }
-        }
+    void endServed(long from) {
+        endAll(lane -> lane.from() == from, "it left the application");
     }
 
-    private void accept(CmEvent event, Handshake request) {
+    /** Ends all queue pairs through which the pool of an ended process is read. */
+    void endInherited(long of) {
+        endAll(lane -> lane.to() == of, "the pool of an ended process is not served any more");
+    }
+
+    private void endAll(Predicate<PeerLane> which, String why) {
+        List.copyOf(served.keySet()).stream().filter(which).forEach(lane -> end(lane, why));
+    }
+
+    /** Serves this process's pool, or one that it has inherited. */
+    private void accept(CmEvent event, Handshake request, @Nullable InheritedRegions inherited) {
         CmId id = event.id();
-        PeerLane lane = new PeerLane(request.from(), request.lane());
+        PeerLane lane = new PeerLane(request.from(), request.to(), request.lane());
         end(lane, "the peer connected anew");
         QueuePair pair = responder.createQueuePair();
         QueryResponder.Querier querier = null;
@@ -158,7 +167,7 @@ final class Acceptor implements AutoCloseable {
                     event.responderResources(), responder.rail().limits().maxReadsAsTarget());
             pair.initialize(id, Set.of(Access.REMOTE_READ));
             // Before the peer can ask: on iWARP a message that finds no receive ends the connection.
-            querier = responder.add(pair);
+            querier = responder.add(pair, inherited);
             pair.readyToReceive(
                     id,
                     settings.tuning(),

@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
  * device: all of one rail.
  *
  * <p><b>Threading:</b> {@link #run} is the control thread's, on which everything that it calls runs; {@link #connect},
- * {@link #closeIdentity}, {@link #endServed} and {@link #stop} are for any thread, {@link #close} for one
- * when {@link #run} has returned.
+ * {@link #closeIdentity}, {@link #endServed}, {@link #endInherited} and {@link #stop} are for any thread,
+ * {@link #close} for one when {@link #run} has returned.
  *
  * <p><b>Ownership:</b> owns acceptor and attempts; event channel and rail are its creator's.
  */
@@ -122,6 +122,11 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
      */
     public void endServed(long fabricId) {
         execute(() -> acceptor.endServed(fabricId));
+    }
+
+    /** Ends reads of the pool of an ended process, which the rail does not have any more, in the next step. */
+    public void endInherited(long fabricId) {
+        execute(() -> acceptor.endInherited(fabricId));
     }
 
     /** Serves until {@link #stop}. */

@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * {@code spark.authenticate} the proofs are zeros.
  *
  * @param from fabric id of the client, the process that connects
- * @param to fabric id of the server, the process that is meant; another one listening at the same address refuses
+ * @param to fabric id of the process whose pool is meant: the server, or one that has ended and whose pool it serves;
+ *     any other server refuses
  * @param lane which of its queue pairs to that peer this is
  * @param encoded the whole request
  */

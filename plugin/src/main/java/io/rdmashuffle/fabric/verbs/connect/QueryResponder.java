@@ -2,12 +2,14 @@
 package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.verbs.device.ControlMemory;
+import io.rdmashuffle.fabric.verbs.device.InheritedRegions;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Answer;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.verbs.CompletionChannel;
 import io.rdmashuffle.verbs.CompletionQueue;
 import io.rdmashuffle.verbs.QueuePair;
@@ -72,6 +74,7 @@ final class QueryResponder implements AutoCloseable {
     static final class Querier {
         private final QueuePair pair;
         private final ControlMemory.Slot slot;
+        private final @Nullable InheritedRegions inherited;
         private final Deque<Answer> answers = new ArrayDeque<>();
         /** First region that the latest region query asks for; NONE without an unanswered query. */
         private int firstRegion = NONE;
@@ -80,9 +83,10 @@ final class QueryResponder implements AutoCloseable {
         /** Ranges that the peer asked to be staged; null if it asked for none. */
         private @Nullable StagedRequests staged;
 
-        private Querier(QueuePair pair, ControlMemory.Slot slot) {
+        private Querier(QueuePair pair, ControlMemory.Slot slot, @Nullable InheritedRegions inherited) {
             this.pair = pair;
             this.slot = slot;
+            this.inherited = inherited;
         }
 
         QueuePair pair() {
@@ -138,9 +142,13 @@ final class QueryResponder implements AutoCloseable {
         return pairs < receives.maxPairs();
     }
 
-    /** Serves messages of a queue pair from now on. */
-    Querier add(QueuePair pair) {
-        Querier added = new Querier(pair, rail.controlMemory().take());
+    /**
+     * Serves messages of a queue pair from now on.
+     *
+     * @param inherited the pool that they are about; null for this process's own
+     */
+    Querier add(QueuePair pair, @Nullable InheritedRegions inherited) {
+        Querier added = new Querier(pair, rail.controlMemory().take(), inherited);
         boolean receiving = false;
         try {
             receives.add(pair);
@@ -270,7 +278,9 @@ final class QueryResponder implements AutoCloseable {
     private StagedRequests staged(Querier querier) {
         StagedRequests known = querier.staged;
         if (known == null) {
-            known = new StagedRequests(staging, control, nanoClock, rail::table, answer -> send(querier, answer));
+            EndedPool ended = querier.inherited == null ? null : querier.inherited.pool();
+            known = new StagedRequests(
+                    staging, ended, control, nanoClock, rail::table, answer -> send(querier, answer));
             querier.staged = known;
         }
         return known;
@@ -318,7 +328,8 @@ final class QueryResponder implements AutoCloseable {
         int first = querier.firstRegion;
         querier.firstRegion = NONE;
         if (first >= 0) {
-            return rail.table().writeResponse(slot, first);
+            RegionTable table = querier.inherited == null ? rail.table() : querier.inherited.table();
+            return table.writeResponse(slot, first);
         }
         Answer answer = querier.answers.poll();
         if (answer == null) {

@@ -6,6 +6,7 @@ import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Answer;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.Lease;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -42,6 +43,7 @@ final class StagedRequests {
     private static final Logger LOG = LoggerFactory.getLogger(StagedRequests.class);
 
     private final StagingService service;
+    private final @Nullable EndedPool inherited;
     private final Executor control;
     private final LongSupplier nanoClock;
     private final Supplier<RegionTable> table;
@@ -58,17 +60,20 @@ final class StagedRequests {
     /**
      * Starts without a request.
      *
+     * @param inherited the process whose disk tier they are about; null for this one
      * @param control runs something on the control thread
      * @param table where this process's regions are, for the peer
      * @param answers sends an answer to the peer
      */
     StagedRequests(
             StagingService service,
+            @Nullable EndedPool inherited,
             Executor control,
             LongSupplier nanoClock,
             Supplier<RegionTable> table,
             Consumer<Answer> answers) {
         this.service = service;
+        this.inherited = inherited;
         this.control = control;
         this.nanoClock = nanoClock;
         this.table = table;
@@ -88,8 +93,8 @@ final class StagedRequests {
         }
         Staged request = new Staged();
         requests.put(id, request);
-        boolean started =
-                service.stage(question.ranges(), outcome -> control.execute(() -> finished(id, request, outcome)));
+        boolean started = service.stage(
+                inherited, question.ranges(), outcome -> control.execute(() -> finished(id, request, outcome)));
         if (!started) {
             requests.remove(id);
             answers.accept(Answer.refusal(id, Status.NO_ROOM));

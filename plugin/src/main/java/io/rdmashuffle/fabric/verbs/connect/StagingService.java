@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.Lease;
 import java.time.Duration;
 import java.util.List;
@@ -17,12 +18,13 @@ import org.jspecify.annotations.Nullable;
  */
 public interface StagingService {
     /**
-     * Starts to bring ranges of the disk tier into registered memory, one after another.
+     * Starts to bring ranges of a disk tier into registered memory, one after another.
      *
+     * @param inherited the process whose disk tier it is; null for this one
      * @param listener told once how it ended, on another thread
      * @return false if too much waits already; nothing was started
      */
-    boolean stage(List<RemoteSlice> ranges, Listener listener);
+    boolean stage(@Nullable EndedPool inherited, List<RemoteSlice> ranges, Listener listener);
 
     /** Releases staged bytes. */
     void giveBack(Lease staged);

@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.verbs.Access;
@@ -24,6 +25,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -57,6 +59,9 @@ public final class Rail implements AutoCloseable {
     private final Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_READ);
     /** Regions by id, without released ones. */
     private final Map<Integer, MemoryRegion> registered = new ConcurrentHashMap<>();
+
+    /** Pools of ended processes by their fabric ids. */
+    private final Map<Long, InheritedRegions> inherited = new ConcurrentHashMap<>();
 
     private final AtomicInteger registrations = new AtomicInteger();
     private volatile RegionTable table = RegionTable.EMPTY;
@@ -283,18 +288,62 @@ public final class Rail implements AutoCloseable {
         }
     }
 
+    /**
+     * Registers the pool of an ended process, for peers to read; one thread at a time.
+     *
+     * @param fabricId of that process
+     * @param pool to which the caller holds a reference
+     * @throws io.rdmashuffle.ffi.NativeException if the device or the limit of locked memory refuses
+     */
+    public void inherit(long fabricId, EndedPool pool) {
+        Set<Access> asTarget = EnumSet.copyOf(rights);
+        asTarget.remove(Access.LOCAL_WRITE);
+        asTarget.removeAll(SINK);
+        inherited.put(fabricId, InheritedRegions.register(pool, region -> {
+            MemorySlice memory = region.memory();
+            registrations.incrementAndGet();
+            return domain.registerMemory(memory.address(), memory.lengthBytes(), asTarget);
+        }));
+    }
+
+    /** Returns the fabric ids of the ended processes whose pools are registered. */
+    public Set<Long> inheritedFrom() {
+        return Set.copyOf(inherited.keySet());
+    }
+
+    /** Returns whether this pool of an ended process is registered. */
+    public boolean serves(long fabricId, EndedPool pool) {
+        InheritedRegions found = inherited.get(fabricId);
+        return found != null && found.pool() == pool;
+    }
+
+    /** Returns the pool of an ended process; null if it is not registered. */
+    public @Nullable InheritedRegions inherited(long fabricId) {
+        return inherited.get(fabricId);
+    }
+
+    /** Deregisters the pool of an ended process; peers that read it lose their connections. */
+    public void renounce(long fabricId) {
+        InheritedRegions ended = inherited.remove(fabricId);
+        if (ended != null) {
+            ended.close();
+        }
+    }
+
     /** Returns a registered region by id; for tests that deregister it. */
     public MemoryRegion registered(int regionId) {
         return Objects.requireNonNull(registered.get(regionId), "absent");
     }
 
-    /** Closes the device's objects with their children, then the listener. */
+    /** Closes the device's objects with their children, then the listener, and releases inherited pools. */
     @Override
     public void close() {
         try (listener) {
             try (context) {
                 controlMemory.close();
             }
+        } finally {
+            inheritedFrom().forEach(this::renounce);
         }
     }
 }

@@ -5,6 +5,7 @@ import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.connect.StagingService;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.WaitPolicy;
@@ -27,12 +28,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Staging of ranges of this process's disk tier in leases of its pool, for READs of peers.
+ * Staging of ranges of this process's disk tier, and of those of ended processes that it serves, in leases of its pool,
+ * for READs of peers.
  *
- * <p>Ranges are untrusted: only leased ranges of the tier are read. Staging memory is bounded in total and per request;
- * with less memory than requested the first bytes are staged. With none, the next request of a directory waits for up
- * to a thirtieth of the time that peers have; then its peer retries. One thread reads each local directory, so a slow
- * disk does not delay requests that begin on another one.
+ * <p>Ranges are untrusted: only leased ranges of this process's tier are read. Staging memory is bounded in total and
+ * per request; with less memory than requested the first bytes are staged. With none, the next request of a directory
+ * waits for up to a thirtieth of the time that peers have; then its peer retries. One thread reads each directory,
+ * so a slow disk does not delay requests that begin on another one.
  *
  * <p><b>Threading:</b> thread-safe. A directory is read by its thread only.
  *
@@ -66,7 +68,7 @@ public final class DiskStaging implements StagingService {
     private long releases;
 
     /** A request under way. */
-    private record Job(List<RemoteSlice> ranges, Listener listener, long askedNanos) {}
+    private record Job(@Nullable EndedPool inherited, List<RemoteSlice> ranges, Listener listener, long askedNanos) {}
 
     /**
      * Creates a service that is idle until it has a pool.
@@ -100,12 +102,12 @@ public final class DiskStaging implements StagingService {
     }
 
     @Override
-    public boolean stage(List<RemoteSlice> ranges, Listener listener) {
+    public boolean stage(@Nullable EndedPool inherited, List<RemoteSlice> ranges, Listener listener) {
         TieredPool from = pool;
         DiskTier tier = from == null ? null : from.disk();
         int directory = tier == null ? 0 : tier.directoryOf(ranges.get(0).regionId());
         Reader reader = reader(directory);
-        return reader != null && reader.offer(new Job(ranges, listener, System.nanoTime()));
+        return reader != null && reader.offer(new Job(inherited, ranges, listener, System.nanoTime()));
     }
 
     /** Returns the reader of a directory, starting it if there is none; null at the end, or if no thread can start. */
@@ -181,7 +183,7 @@ public final class DiskStaging implements StagingService {
 
         /** Lets the thread see that it must end. */
         void wake() {
-            boolean unused = waiting.offer(new Job(List.of(), outcome -> {}, System.nanoTime()));
+            boolean unused = waiting.offer(new Job(null, List.of(), outcome -> {}, System.nanoTime()));
         }
 
         @Override
@@ -209,7 +211,7 @@ public final class DiskStaging implements StagingService {
         try {
             boolean isLate = System.nanoTime() - job.askedNanos() >= readWithin.toNanos();
             // A peer that has waited that long has given up.
-            outcome = isLate || closing ? Outcome.refusal(Status.NO_ROOM) : read(job.ranges());
+            outcome = isLate || closing ? Outcome.refusal(Status.NO_ROOM) : read(job);
         } catch (InterruptedException e) {
             LOG.debug("Staging thread interrupted; the peer asks again", e);
             outcome = Outcome.refusal(Status.NO_ROOM);
@@ -220,10 +222,28 @@ public final class DiskStaging implements StagingService {
         }
     }
 
-    private Outcome read(List<RemoteSlice> ranges) throws InterruptedException {
-        TieredPool from = pool;
-        List<FileSlice> files = from == null ? List.of() : leased(from.disk(), ranges);
-        if (from == null || files.isEmpty()) {
+    private Outcome read(Job job) throws InterruptedException {
+        TieredPool own = pool;
+        EndedPool inherited = job.inherited();
+        if (own == null) {
+            return Outcome.refusal(Status.UNKNOWN);
+        }
+        if (inherited == null) {
+            DiskTier tier = own.disk();
+            return tier == null ? Outcome.refusal(Status.UNKNOWN) : read(own, files(tier::leased, job.ranges()));
+        }
+        if (!inherited.retain()) {
+            return Outcome.refusal(Status.UNKNOWN);
+        }
+        try {
+            return read(own, files(inherited::onDisk, job.ranges()));
+        } finally {
+            inherited.release();
+        }
+    }
+
+    private Outcome read(TieredPool from, List<FileSlice> files) throws InterruptedException {
+        if (files.isEmpty()) {
             return Outcome.refusal(Status.UNKNOWN);
         }
         long wanted = Math.min(
@@ -243,11 +263,18 @@ public final class DiskStaging implements StagingService {
         return done == 0 ? Outcome.refusal(Status.UNREADABLE) : new Outcome(Status.OK, lease, Math.toIntExact(done));
     }
 
+    /** Part of a file of a disk tier; null if it may not be read. */
+    @FunctionalInterface
+    private interface DiskFiles {
+        @Nullable
+        FileSlice part(int regionId, long offset, long lengthBytes);
+    }
+
     /** Returns the files' parts up to the first range that is not in the tier. */
-    private static List<FileSlice> leased(@Nullable DiskTier tier, List<RemoteSlice> ranges) {
+    private static List<FileSlice> files(DiskFiles tier, List<RemoteSlice> ranges) {
         List<FileSlice> files = new ArrayList<>(ranges.size());
         for (RemoteSlice range : ranges) {
-            FileSlice file = tier == null ? null : tier.leased(range.regionId(), range.offset(), range.lengthBytes());
+            FileSlice file = tier.part(range.regionId(), range.offset(), range.lengthBytes());
             if (file == null) {
                 return files;
             }

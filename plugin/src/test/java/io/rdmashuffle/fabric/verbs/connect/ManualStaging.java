@@ -2,12 +2,14 @@
 package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.Lease;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A service that stages what the test says, when it says so.
@@ -25,7 +27,7 @@ final class ManualStaging implements StagingService {
     private record Job(List<RemoteSlice> ranges, Listener listener) {}
 
     @Override
-    public boolean stage(List<RemoteSlice> ranges, Listener listener) {
+    public boolean stage(@Nullable EndedPool inherited, List<RemoteSlice> ranges, Listener listener) {
         if (broken) {
             throw new IllegalStateException("injected");
         }

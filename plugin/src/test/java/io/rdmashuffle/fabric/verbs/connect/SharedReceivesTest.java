@@ -37,7 +37,7 @@ class SharedReceivesTest {
         rig = new ConnectRig();
         responder = rig.responder(rig.rail);
         QueuePair created = responder.createQueuePair();
-        responder.add(created);
+        responder.add(created, null);
         pair = created.number();
     }
 

@@ -51,6 +51,7 @@ class StagedRequestsTest {
                 0, region.memory().address(), region.memory().lengthBytes(), 9);
         requests = new StagedRequests(
                 staging,
+                null,
                 Runnable::run,
                 clock::get,
                 () -> table,

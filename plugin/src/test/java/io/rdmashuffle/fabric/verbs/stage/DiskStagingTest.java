@@ -124,7 +124,7 @@ class DiskStagingTest {
     }
 
     private Outcome stage(RemoteSlice... ranges) throws InterruptedException {
-        assertThat(staging.stage(List.of(ranges), outcomes::add)).isTrue();
+        assertThat(staging.stage(null, List.of(ranges), outcomes::add)).isTrue();
         Outcome outcome = outcomes.poll(30, TimeUnit.SECONDS);
         assertThat(outcome).isNotNull();
         return outcome;
@@ -239,7 +239,7 @@ class DiskStagingTest {
         List<Lease> outputs = List.of(output(content), output(content), output(content));
         byte[] expected = Arrays.copyOf(content, 100_000);
         for (int reader = 0; reader < READERS; reader++) {
-            assertThat(staging.stage(List.of(part(outputs.get(reader % 3), 0, 100_000)), outcomes::add))
+            assertThat(staging.stage(null, List.of(part(outputs.get(reader % 3), 0, 100_000)), outcomes::add))
                     .isTrue();
         }
         for (int reader = 0; reader < READERS; reader++) {
@@ -255,7 +255,7 @@ class DiskStagingTest {
         use(TestPools.diskTier(0, disk, second), MAX_WAITING, Duration.ofSeconds(30));
         List<Lease> outputs = List.of(output(content()), output(content()));
         CountDownLatch go = new CountDownLatch(1);
-        assertThat(staging.stage(List.of(part(outputs.get(0), 0, 10)), outcome -> {
+        assertThat(staging.stage(null, List.of(part(outputs.get(0), 0, 10)), outcome -> {
                     awaitQuietly(go);
                     outcomes.add(outcome);
                 }))
@@ -280,8 +280,10 @@ class DiskStagingTest {
         });
         staging.serve(both);
         Lease lease = output(content());
-        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcomes::add)).isFalse();
-        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcomes::add)).isFalse();
+        assertThat(staging.stage(null, List.of(part(lease, 0, 10)), outcomes::add))
+                .isFalse();
+        assertThat(staging.stage(null, List.of(part(lease, 0, 10)), outcomes::add))
+                .isFalse();
         mayStart.set(true);
         assertThat(taken(stage(part(lease, 0, 10)))).hasSize(10);
     }
@@ -292,7 +294,7 @@ class DiskStagingTest {
         use(TestPools.diskTier(0, disk), MAX_WAITING, readWithin);
         Lease lease = output(content());
         CountDownLatch go = new CountDownLatch(1);
-        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcome -> {
+        assertThat(staging.stage(null, List.of(part(lease, 0, 10)), outcome -> {
                     awaitQuietly(go);
                     // On a machine that is busy enough the first request is late as well.
                     if (outcome.lease() != null) {
@@ -300,7 +302,8 @@ class DiskStagingTest {
                     }
                 }))
                 .isTrue();
-        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcomes::add)).isTrue();
+        assertThat(staging.stage(null, List.of(part(lease, 0, 10)), outcomes::add))
+                .isTrue();
         long asked = System.nanoTime();
         while (System.nanoTime() - asked < readWithin.toNanos()) {
             Thread.onSpinWait();
@@ -322,7 +325,7 @@ class DiskStagingTest {
         Lease lease = output(content());
         CountDownLatch busy = new CountDownLatch(1);
         CountDownLatch go = new CountDownLatch(1);
-        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcome -> {
+        assertThat(staging.stage(null, List.of(part(lease, 0, 10)), outcome -> {
                     busy.countDown();
                     awaitQuietly(go);
                     outcomes.add(outcome);
@@ -330,7 +333,7 @@ class DiskStagingTest {
                 .isTrue();
         busy.await();
         int waiting = 0;
-        while (staging.stage(List.of(part(lease, 0, 10)), outcomes::add)) {
+        while (staging.stage(null, List.of(part(lease, 0, 10)), outcomes::add)) {
             waiting++;
             assertThat(waiting).isLessThanOrEqualTo(MAX_WAITING);
         }
@@ -341,7 +344,8 @@ class DiskStagingTest {
         assertThat(outcomes).hasSize(1 + waiting);
         assertThat(taken(outcomes.remove())).hasSize(10);
         assertThat(outcomes).allSatisfy(outcome -> assertThat(outcome.lease()).isNull());
-        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcomes::add)).isFalse();
+        assertThat(staging.stage(null, List.of(part(lease, 0, 10)), outcomes::add))
+                .isFalse();
     }
 
     private static void awaitQuietly(CountDownLatch latch) {
