@@ -49,6 +49,7 @@ public final class LibC {
 
     public static final int POSIX_FADV_WILLNEED = 3;
 
+    public static final int LOCK_SH = 1;
     public static final int LOCK_EX = 2;
     public static final int LOCK_NB = 4;
 

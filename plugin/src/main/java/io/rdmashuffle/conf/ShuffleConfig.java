@@ -219,7 +219,7 @@ public final class ShuffleConfig {
                 Keep the map outputs of an executor that has ended; without it, Spark writes them again. With
                 `spark.shuffle.service.enabled=true` Spark's external shuffle service serves them. Without the service,
                 outputs are kept as long as another executor of the host can serve them. Needs a cluster manager that
-                gives each application a directory (standalone, YARN).
+                gives each application a directory (standalone, YARN), or `hostPath` volumes on Kubernetes.
                 """);
     public static final ConfigEntry<Long> OUTLIVE_MAX_BYTES =
             ConfigEntry.bytes("outlive.maxBytes", "4g").between("0", "1p").doc("""

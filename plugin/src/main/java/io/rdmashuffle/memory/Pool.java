@@ -118,7 +118,7 @@ public final class Pool implements AutoCloseable {
     }
 
     private void addInitialRegions() {
-        removeAbandoned(settings.directory());
+        removeAbandoned(settings);
         if (nextRegionBytes() == 0) {
             throw new IllegalArgumentException("spark.shuffle.rdma.pool.maxSize=" + settings.capBytes()
                     + " and spark.shuffle.rdma.pool.regionSize=" + settings.regionBytes()
@@ -150,11 +150,33 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Removes what dead processes of this user left in a directory, except pools of an application whose directory
-     * exists; returns how many pools that were.
+     * Removes what dead processes of this user left in a directory, except pools of applications that go on; returns
+     * how many pools that were.
      */
     public static int removeAbandoned(Path directory) {
-        return removeAbandoned(directory, (pool, application) -> application.isThere());
+        return removeAbandoned(directory, Pool::goesOn);
+    }
+
+    /**
+     * Returns whether an application goes on on this host: its directory exists, or without one a process of it holds
+     * another pool.
+     *
+     * @param pool directory of a pool of the application, which does not count
+     */
+    public static boolean goesOn(Path pool, PoolApplication application) {
+        return PoolDirectory.goesOn(pool, application);
+    }
+
+    /**
+     * Removes the same before a pool of these settings is created, except pools of its own application, which it may
+     * have to serve.
+     */
+    public static int removeAbandoned(PoolSettings settings) {
+        PoolApplication own = settings.application();
+        return removeAbandoned(
+                settings.directory(),
+                (pool, application) ->
+                        goesOn(pool, application) || (own != null && own.id().equals(application.id())));
     }
 
     /**

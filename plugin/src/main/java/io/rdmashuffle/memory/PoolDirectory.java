@@ -17,6 +17,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +50,7 @@ final class PoolDirectory implements AutoCloseable {
     private static final String APPLICATION = "application";
     private static final int MAX_RECORD_BYTES = 8 << 10;
     private static final int PRIVATE_MODE = 0700;
+    private static final int OPEN_FLAGS = LibC.O_RDONLY | LibC.O_NOFOLLOW | LibC.O_NONBLOCK | LibC.O_CLOEXEC;
     private static final String REMEDY =
             "set spark.shuffle.rdma.pool.directory to a tmpfs or hugetlbfs mount of this host that this user may write";
 
@@ -113,8 +115,7 @@ final class PoolDirectory implements AutoCloseable {
     }
 
     private static @Nullable PoolDirectory lock(Path path) {
-        int fd = LibC.load()
-                .open(path.toString(), LibC.O_RDONLY | LibC.O_NOFOLLOW | LibC.O_NONBLOCK | LibC.O_CLOEXEC, 0);
+        int fd = LibC.load().open(path.toString(), OPEN_FLAGS, 0);
         if (fd < 0) {
             int errno = NativeException.lastErrno();
             if (Errno.ENOENT.is(errno) || Errno.ELOOP.is(errno)) {
@@ -126,11 +127,8 @@ final class PoolDirectory implements AutoCloseable {
         try {
             if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) == 0) {
                 FileStatus status = FileStatus.of(fd);
-                boolean own = status.isDirectory()
-                        && status.isPrivate()
-                        && status.uid() == LibC.load().geteuid();
                 PoolDirectory candidate = new PoolDirectory(path, fd, status.identity());
-                locked = own && candidate.isThere() ? candidate : null;
+                locked = isOwn(status) && candidate.isThere() ? candidate : null;
             } else {
                 int errno = NativeException.lastErrno();
                 if (!Errno.EAGAIN.is(errno)) {
@@ -145,6 +143,12 @@ final class PoolDirectory implements AutoCloseable {
                 LibC.load().close(fd);
             }
         }
+    }
+
+    private static boolean isOwn(FileStatus status) {
+        return status.isDirectory()
+                && status.isPrivate()
+                && status.uid() == LibC.load().geteuid();
     }
 
     /**
@@ -176,20 +180,75 @@ final class PoolDirectory implements AutoCloseable {
 
     /** Records the application in which the files may outlive this process. */
     void write(PoolApplication application) throws IOException {
-        Files.writeString(file(APPLICATION), application.id() + "\n" + application.directory() + "\n");
+        Path directory = application.directory();
+        Files.writeString(file(APPLICATION), application.id() + "\n" + (directory == null ? "" : directory) + "\n");
     }
 
     /** Returns the application that was recorded; null if there is none, or the record is damaged. */
     @Nullable
     PoolApplication application() {
-        try (InputStream in = Files.newInputStream(file(APPLICATION), LinkOption.NOFOLLOW_LINKS)) {
-            List<String> lines = new String(in.readNBytes(MAX_RECORD_BYTES), StandardCharsets.UTF_8)
-                    .lines()
-                    .toList();
-            return lines.size() == 2 ? new PoolApplication(lines.get(0), Path.of(lines.get(1))) : null;
+        try {
+            return applicationIn(fd);
         } catch (IOException | InvalidPathException e) {
             LOG.debug("{} names no application", path, e);
             return null;
+        }
+    }
+
+    private static @Nullable PoolApplication applicationIn(int fd) throws IOException {
+        try (InputStream in =
+                Files.newInputStream(FileStatus.path(fd).resolve(APPLICATION), LinkOption.NOFOLLOW_LINKS)) {
+            List<String> lines = new String(in.readNBytes(MAX_RECORD_BYTES), StandardCharsets.UTF_8)
+                    .lines()
+                    .toList();
+            if (lines.size() != 2) {
+                return null;
+            }
+            return new PoolApplication(lines.get(0), lines.get(1).isEmpty() ? null : Path.of(lines.get(1)));
+        }
+    }
+
+    /**
+     * Returns whether an application goes on on this host, so that files of its dead processes are kept: its directory
+     * exists, or without one a process of it holds another pool in the same parent.
+     */
+    static boolean goesOn(Path pool, PoolApplication application) {
+        Path directory = application.directory();
+        return directory == null
+                ? isHeldBeside(pool, application.id())
+                : Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS);
+    }
+
+    private static boolean isHeldBeside(Path pool, String applicationId) {
+        try {
+            for (Path other : named(Objects.requireNonNull(pool.getParent()))) {
+                if (!other.equals(pool) && isHeld(other, applicationId)) {
+                    return true;
+                }
+            }
+        } catch (IOException e) {
+            LOG.debug("Cannot look for pools beside {}", pool, e);
+        }
+        return false;
+    }
+
+    private static boolean isHeld(Path path, String applicationId) {
+        int opened = LibC.load().open(path.toString(), OPEN_FLAGS, 0);
+        if (opened < 0) {
+            return false;
+        }
+        try {
+            // Shared, so that two that look at the same time do not take each other for the owner.
+            if (LibC.load().flock(opened, LibC.LOCK_SH | LibC.LOCK_NB) == 0 || !isOwn(FileStatus.of(opened))) {
+                return false;
+            }
+            PoolApplication application = applicationIn(opened);
+            return application != null && application.id().equals(applicationId);
+        } catch (IOException | InvalidPathException e) {
+            LOG.debug("Cannot look at {}", path, e);
+            return false;
+        } finally {
+            LibC.load().close(opened);
         }
     }
 

@@ -17,6 +17,7 @@ import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
@@ -54,6 +55,7 @@ final class MessageSerializers {
     static final int MAX_REASON_BYTES = 4096;
     static final int MAX_LATENCIES = 256;
     static final int MAX_PATHS = 16;
+    private static final List<Occasion> OCCASIONS = List.of(Occasion.values());
 
     private MessageSerializers() {}
 
@@ -175,7 +177,7 @@ final class MessageSerializers {
     private static void writeReport(Output out, Report report) {
         writeName(out, report.executorId());
         writeName(out, report.host());
-        out.writeBoolean(report.last());
+        out.writeByte(OCCASIONS.indexOf(report.occasion()));
         writeByName(out, report.counters(), MAX_COUNTERS, "counters", (to, value) -> to.writeVarLong(value, false));
         writeAll(out, report.readLatencies(), MAX_LATENCIES, "latencies", (to, count) -> to.writeVarLong(count, true));
         writeAll(out, report.paths(), MAX_PATHS, "paths", (to, group) -> {
@@ -191,7 +193,7 @@ final class MessageSerializers {
         return new Report(
                 readName(in),
                 readName(in),
-                in.readBoolean(),
+                readOccasion(in),
                 readByName(in, MAX_COUNTERS, "counters", from -> from.readVarLong(false)),
                 readAll(in, MAX_LATENCIES, "latencies", from -> from.readVarLong(true)),
                 readAll(
@@ -201,6 +203,14 @@ final class MessageSerializers {
                         from -> new PathGroup(readName(from), from.readVarInt(true), readNames(from))),
                 readNames(in),
                 readText(in, MAX_REASON_BYTES, "reason"));
+    }
+
+    private static Occasion readOccasion(Input in) {
+        int number = in.readByte();
+        if (number < 0 || number >= OCCASIONS.size()) {
+            throw new RegistryCodecException("a report of unknown occasion " + number);
+        }
+        return OCCASIONS.get(number);
     }
 
     private static void writeMembers(Output out, List<Member> members, int max) {

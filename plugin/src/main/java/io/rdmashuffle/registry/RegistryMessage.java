@@ -98,8 +98,8 @@ public sealed interface RegistryMessage {
     record Taken() implements RegistryMessage {}
 
     /**
-     * Driver's answer to a last report of an executor whose map outputs others serve when it has ended: leave their
-     * files.
+     * Driver's answer to a report of an executor that has stopped, or is being decommissioned, and whose map outputs
+     * others serve when it has ended: leave their files.
      */
     record LeaveFiles() implements RegistryMessage {}
 
@@ -127,10 +127,11 @@ public sealed interface RegistryMessage {
     /**
      * An executor's report, sent periodically and answered by {@link Taken}, or sent as an answer. Where map outputs
      * outlive executors, a last one may also be answered by {@link LeaveFiles}, or by a {@link Snapshot} of the members
-     * whose files must stay while others are removed.
+     * whose files must stay while others are removed; one of an executor that is being decommissioned by {@link
+     * LeaveFiles}, if its outputs need not be moved.
      *
      * @param host where it runs
-     * @param last whether it has stopped
+     * @param occasion why it comes now
      * @param counters by name
      * @param readLatencies how many READs took how long
      * @param paths in which it reaches others, as far as it has looked
@@ -140,7 +141,7 @@ public sealed interface RegistryMessage {
     record Report(
             String executorId,
             String host,
-            boolean last,
+            Occasion occasion,
             Map<String, Long> counters,
             List<Long> readLatencies,
             List<PathGroup> paths,
@@ -152,6 +153,21 @@ public sealed interface RegistryMessage {
             readLatencies = List.copyOf(readLatencies);
             paths = List.copyOf(paths);
             quarantined = List.copyOf(quarantined);
+        }
+
+        /** Why an executor reports; the order is that of the numbers that travel. */
+        public enum Occasion {
+            /** It is time to, or the driver has asked. */
+            USUAL,
+            /** It has stopped. */
+            STOPPED,
+            /** It is being decommissioned, and asks whether its map outputs may stay where they are. */
+            DECOMMISSIONED
+        }
+
+        /** Returns whether the executor has stopped. */
+        public boolean last() {
+            return occasion == Occasion.STOPPED;
         }
     }
 

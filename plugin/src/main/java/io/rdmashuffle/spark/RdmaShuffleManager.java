@@ -6,6 +6,7 @@ import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.peer.PathProbe;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
@@ -176,6 +177,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                                     executor::incomingOrNull,
                                     executor::messagesOrNull,
                                     executor::inheritedOrNull),
+                            executor::leavesOutputs,
                             RdmaShuffleManager::reportBlock,
                             executor.counters(),
                             config.get(ShuffleConfig.FETCH_VERIFY_CHECKSUM)));
@@ -344,7 +346,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                             "pool directory",
                             () -> Pool.removeAbandoned(
                                     Path.of(config.get(ShuffleConfig.POOL_DIRECTORY)),
-                                    (pool, of) -> !of.id().equals(conf.get("spark.app.id", "")) && of.isThere()));
+                                    (pool, of) ->
+                                            !of.id().equals(conf.get("spark.app.id", "")) && Pool.goesOn(pool, of)));
                 }
             }
         }
@@ -430,7 +433,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
             started.collectReports(LAST_REPORTS_TIMEOUT);
         }
         if (running != null && isLocal && running.hasMemory()) {
-            boolean unused = take(running.report(true));
+            boolean unused = take(running.report(Occasion.STOPPED));
         }
     }
 }

@@ -117,6 +117,25 @@ class PoolFilesTest {
     }
 
     @Test
+    void withoutADirectoryFilesOutliveTheirProcessAsLongAsAnotherOneOfTheApplicationLives() throws Exception {
+        Process victim = holder("");
+        Process other = holder("");
+        Process stranger = holder();
+        victim.destroyForcibly().waitFor();
+        assertThat(Pool.removeAbandoned(directory)).isZero();
+        other.destroyForcibly().waitFor();
+        Process heir = holder("");
+        assertThat(files()).as("it may have to serve them").hasSize(3 * 5 + 4);
+        heir.destroyForcibly().waitFor();
+        assertThat(Pool.removeAbandoned(directory))
+                .as("one of another application lives")
+                .isEqualTo(3);
+        stranger.destroyForcibly().waitFor();
+        assertThat(Pool.removeAbandoned(directory)).isOne();
+        assertThat(directory).isEmptyDirectory();
+    }
+
+    @Test
     void aFileThatNamesNoApplicationKeepsNothing(@TempDir Path application) throws Exception {
         Process victim = holder(application.toString());
         Path pool = Objects.requireNonNull(files().get(0).getParent());

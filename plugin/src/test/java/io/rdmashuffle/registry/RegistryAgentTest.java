@@ -9,6 +9,7 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import java.time.Duration;
@@ -90,7 +91,7 @@ class RegistryAgentTest {
                 "1", (request, timeout) -> answers.remove(), network.executor("1"), Duration.ofSeconds(1));
         assertThat(agent.announce(member("1", 1))).isTrue();
         assertThat(agent.peers()).containsExactly(member("2", 2));
-        Report last = new Report("1", "host", true, Map.of(), List.of(), List.of(), List.of(), "");
+        Report last = new Report("1", "host", Occasion.STOPPED, Map.of(), List.of(), List.of(), List.of(), "");
         assertThat(agent.report(last, Duration.ofSeconds(1), true)).isEqualTo(Receipt.TAKEN);
         assertThat(agent.peers())
                 .as("the removal of 2 has not been sent in an update yet")

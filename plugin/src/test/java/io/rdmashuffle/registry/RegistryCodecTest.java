@@ -9,6 +9,7 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import java.nio.ByteBuffer;
@@ -210,7 +211,7 @@ class RegistryCodecTest {
     void messagesBeyondTheBoundsAreNotEncoded() {
         Map<String, Long> counters = new HashMap<>();
         IntStream.rangeClosed(0, MessageSerializers.MAX_COUNTERS).forEach(i -> counters.put("c" + i, 1L));
-        Report fullReport = new Report("1", "host", false, counters, List.of(), List.of(), List.of(), "");
+        Report fullReport = new Report("1", "host", Occasion.USUAL, counters, List.of(), List.of(), List.of(), "");
         assertThatThrownBy(() -> codec.encode(fullReport))
                 .isInstanceOf(RegistryCodecException.class)
                 .hasMessageContaining("1025 counters");

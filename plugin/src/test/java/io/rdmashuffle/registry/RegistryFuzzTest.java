@@ -15,6 +15,7 @@ import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
@@ -55,7 +56,7 @@ class RegistryFuzzTest {
             new Report(
                     "7",
                     "host",
-                    true,
+                    Occasion.DECOMMISSIONED,
                     Map.of("A_COUNTER", 5L, "B", -1L),
                     List.of(0L, 3L),
                     List.of(PathGroup.of("shm", List.of("8"))),

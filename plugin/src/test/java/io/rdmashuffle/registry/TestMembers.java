@@ -14,6 +14,7 @@ import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
@@ -96,7 +97,7 @@ final class TestMembers {
         return new Report(
                 randomText(random),
                 randomText(random),
-                random.nextBoolean(),
+                List.of(Occasion.values()).get(random.nextInt(3)),
                 counters,
                 random.longs(random.nextInt(60), 0, Long.MAX_VALUE).boxed().toList(),
                 paths,

@@ -110,6 +110,32 @@ class DecommissionIT {
         }
     }
 
+    /** Another executor of the host stays, so nothing need be moved. */
+    @Test
+    void outputsThatOutliveTheirExecutorStayWhereTheyAre() throws Exception {
+        Map<String, String> conf = conf("spark.shuffle.rdma.outlive.enabled", "true");
+        try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, conf)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            JavaPairRDD<Integer, Long> grouped = JOB.prepare(cluster.spark(), ShuffleKind.IN_PLACE);
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+            Map<String, Long> outputs = observer.outputsByExecutor();
+            for (String leaver : List.of("0", "1")) {
+                cluster.decommission(leaver);
+                tasks.awaitRemoval(leaver, DEADLINE_SECONDS);
+                cluster.awaitExecutors(3);
+                assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+            }
+            assertThat(observer.outputsByExecutor()).isEqualTo(outputs);
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_MIGRATED))
+                    .isZero();
+            assertThat(observer.statistics().total(ShuffleCounter.NETTY_BYTES)).isZero();
+            assertThat(tasks.failures()).isEmpty();
+            assertThat(tasks.mapTasks()).isEqualTo(MAPS);
+            observer.assertAllComesBack();
+        }
+    }
+
     /** It runs no task that shuffles, so that nothing but the outputs themselves can make it known to the others. */
     @Test
     void anExecutorThatOnlyReceivesOutputsIsReadOneSidedly() throws Exception {

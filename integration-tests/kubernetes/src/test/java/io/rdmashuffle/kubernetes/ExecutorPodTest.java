@@ -16,6 +16,7 @@ import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Properties;
@@ -125,6 +126,37 @@ class ExecutorPodTest {
         assertThat(made.pod().getSpec().getContainers())
                 .as("no second container: Spark took the template's for its own")
                 .isEmpty();
+    }
+
+    /** The lines at the end of the file, without their comment signs. */
+    @Test
+    void volumesOfTheNodeHoldPoolAndLocalDirectories() throws Exception {
+        SparkConf conf = settings();
+        Arrays.stream(conf.getAllWithPrefix("spark.kubernetes.executor.volumes."))
+                .forEach(entry -> conf.remove("spark.kubernetes.executor.volumes." + entry._1()));
+        List<String> lines = Files.readAllLines(CONF.resolve("kubernetes.conf")).stream()
+                .filter(line -> line.startsWith("# spark.") && !line.contains("podTemplateFile"))
+                .toList();
+        assertThat(lines).hasSize(5);
+        for (String line : lines) {
+            String[] entry = line.substring(2).split(" +", 2);
+            conf.set(entry[0], entry[1].trim());
+        }
+        SparkPod made = pod(conf);
+        List<String> ofNode = made.pod().getSpec().getVolumes().stream()
+                .filter(volume -> volume.getHostPath() != null)
+                .map(Volume::getName)
+                .toList();
+        List<String> mounts = made.container().getVolumeMounts().stream()
+                .filter(mount -> ofNode.contains(mount.getName()))
+                .map(VolumeMount::getMountPath)
+                .toList();
+        assertThat(mounts).containsExactlyInAnyOrder("/dev/shm", "/var/spark-local");
+        assertThat(made.container().getEnv()).anySatisfy(variable -> {
+            assertThat(variable.getName()).isEqualTo("SPARK_LOCAL_DIRS");
+            assertThat(variable.getValue()).isEqualTo("/var/spark-local");
+        });
+        assertThat(conf.get("spark.shuffle.rdma.outlive.enabled")).isEqualTo("true");
     }
 
     /** Kubernetes ignores a field that it does not have, and says nothing. */

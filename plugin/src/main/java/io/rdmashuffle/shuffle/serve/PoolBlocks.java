@@ -27,6 +27,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext;
@@ -52,6 +53,7 @@ public final class PoolBlocks implements ShuffleBlocks {
 
     private final SparkBlocks spark;
     private final Parts parts;
+    private final BooleanSupplier leavesOutputs;
     private final ShuffleCounters counters;
     private final boolean verify;
     private final SparkShuffleFiles files;
@@ -81,6 +83,8 @@ public final class PoolBlocks implements ShuffleBlocks {
      * @param spark those in Spark's files
      * @param mapIdsByShuffle shared with Spark's sort manager, which deletes the files of these map ids
      * @param parts of this process that have blocks
+     * @param leavesOutputs whether others will serve the outputs in the pool when this process has ended; asked while
+     *     it is being decommissioned, and may wait for the driver
      * @param reports reports moved outputs to the driver
      * @param verify whether to verify checksums before a block is served
      */
@@ -89,11 +93,13 @@ public final class PoolBlocks implements ShuffleBlocks {
             SparkBlocks spark,
             ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle,
             Parts parts,
+            BooleanSupplier leavesOutputs,
             BlockReports reports,
             ShuffleCounters counters,
             boolean verify) {
         this.spark = spark;
         this.parts = parts;
+        this.leavesOutputs = leavesOutputs;
         this.files = new SparkShuffleFiles(conf, spark, mapIdsByShuffle, reports);
         this.hasFallbackStorage = conf.contains("spark.storage.decommission.fallbackStorage.path");
         this.counters = counters;
@@ -180,12 +186,12 @@ public final class PoolBlocks implements ShuffleBlocks {
         }
     }
 
-    /** {@inheritDoc} Those in the pool, and those in files. */
+    /** {@inheritDoc} Those in files, and those in the pool unless others will serve that. */
     @Override
     public Collection<ShuffleBlockInfo> getStoredShuffles() {
         Set<ShuffleBlockInfo> stored = new LinkedHashSet<>(spark.getStoredShuffles());
         MapOutputStore outputs = parts.store().get();
-        if (outputs != null) {
+        if (outputs != null && !leavesOutputs.getAsBoolean()) {
             outputs.pooled().forEach((shuffleId, mapIds) -> {
                 if (!shufflesToSkip.contains(shuffleId)) {
                     mapIds.forEach(mapId -> stored.add(new ShuffleBlockInfo(shuffleId, mapId)));

@@ -17,6 +17,7 @@ import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
 import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
@@ -53,6 +54,7 @@ import org.apache.spark.executor.ShuffleReadMetrics;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
+import org.apache.spark.scheduler.ExecutorDecommissionState;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
@@ -61,6 +63,7 @@ import org.apache.spark.storage.BlockManagerId;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.Option;
 import scala.concurrent.Future;
 
 /**
@@ -120,7 +123,7 @@ public final class DriverEndpoint implements AutoCloseable {
                         config.get(ShuffleConfig.OUTLIVE_MAX_BYTES),
                         config.get(ShuffleConfig.POOL_MAX_SIZE),
                         registry,
-                        new TrackedOutputs(),
+                        new SparkRecords(),
                         new Members(config.get(ShuffleConfig.OUTLIVE_HOLD)))
                 : null;
         this.compression = new TransferCompression(registry::members, this::executorHosts, this::coresOf);
@@ -129,8 +132,8 @@ public final class DriverEndpoint implements AutoCloseable {
         context.listenerBus().addToManagementQueue(events);
     }
 
-    /** Spark's own record of map outputs. */
-    private final class TrackedOutputs implements Orphans.MapOutputs {
+    /** Spark's own record of map outputs and executors. */
+    private final class SparkRecords implements Orphans.SparkState {
         @Override
         public void removeAll(String executorId) {
             tracker.removeOutputsOnExecutor(executorId);
@@ -142,6 +145,19 @@ public final class DriverEndpoint implements AutoCloseable {
                     .anyMatch(shuffle -> shuffle.<Boolean>withMapStatuses(statuses -> Arrays.stream(statuses)
                             .anyMatch(status -> status != null
                                     && status.location().executorId().equals(executorId))));
+        }
+
+        @Override
+        public boolean isDecommissioned(String executorId) {
+            return context.taskScheduler()
+                    .getExecutorDecommissionState(executorId)
+                    .isDefined();
+        }
+
+        @Override
+        public boolean isHostDecommissioned(String executorId) {
+            Option<ExecutorDecommissionState> state = context.taskScheduler().getExecutorDecommissionState(executorId);
+            return state.isDefined() && state.get().workerHost().isDefined();
         }
     }
 
@@ -225,7 +241,15 @@ public final class DriverEndpoint implements AutoCloseable {
      */
     private static boolean hasOtherFiles(Report report, CounterValues counters) {
         return counters.get(ShuffleCounter.MAP_OUTPUTS_FILED) > 0
-                || (report.last() && counters.get(ShuffleCounter.DISK_USED_BYTES) > 0);
+                || (report.occasion() != Occasion.USUAL && counters.get(ShuffleCounter.DISK_USED_BYTES) > 0);
+    }
+
+    private @Nullable RegistryMessage answer(Orphans held, Report report) {
+        return switch (report.occasion()) {
+            case USUAL -> new Taken();
+            case DECOMMISSIONED -> held.mayLeaveFiles(report.executorId()) ? new LeaveFiles() : new Taken();
+            case STOPPED -> farewell(held, report.executorId());
+        };
     }
 
     /** Answers an executor that has stopped: whether its files stay, or else whose files do if it may have to look. */
@@ -344,7 +368,7 @@ public final class DriverEndpoint implements AutoCloseable {
     private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
         if (message instanceof Report report) {
             take(report);
-            return report.last() && orphans != null ? farewell(orphans, report.executorId()) : new Taken();
+            return orphans == null ? new Taken() : answer(orphans, report);
         }
         if (message instanceof CompressionRequest request) {
             // Of one that has been removed nothing is kept, whatever its stragglers write.

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,7 +50,7 @@ final class Orphans {
     private final long maxBytes;
     private final long unknownBytes;
     private final RegistryServer registry;
-    private final MapOutputs outputs;
+    private final SparkState spark;
     private final Heirs heirs;
     /** By executor id, the oldest first. */
     private final Map<String, Orphan> orphans = new LinkedHashMap<>();
@@ -113,13 +114,19 @@ final class Orphans {
         void afterHold(Runnable action);
     }
 
-    /** What Spark knows of map outputs. */
-    interface MapOutputs {
+    /** What Spark knows of executors and their map outputs. */
+    interface SparkState {
         /** Removes all of an executor. */
         void removeAll(String executorId);
 
         /** Returns whether an executor has any. */
         boolean has(String executorId);
+
+        /** Returns whether an executor will end soon. */
+        boolean isDecommissioned(String executorId);
+
+        /** Returns whether all executors of its host will end soon. */
+        boolean isHostDecommissioned(String executorId);
     }
 
     /**
@@ -128,18 +135,12 @@ final class Orphans {
      * @param maxBytes of all orphans of a host
      * @param unknownBytes assumed of an executor that has not reported
      */
-    Orphans(
-            Readers readers,
-            long maxBytes,
-            long unknownBytes,
-            RegistryServer registry,
-            MapOutputs outputs,
-            Heirs heirs) {
+    Orphans(Readers readers, long maxBytes, long unknownBytes, RegistryServer registry, SparkState spark, Heirs heirs) {
         this.readers = readers;
         this.maxBytes = maxBytes;
         this.unknownBytes = unknownBytes;
         this.registry = registry;
-        this.outputs = outputs;
+        this.spark = spark;
         this.heirs = heirs;
     }
 
@@ -173,7 +174,8 @@ final class Orphans {
      */
     synchronized boolean leavesFiles(String executorId) {
         Optional<String> memory = memoryOf(executorId);
-        boolean isLast = readers == Readers.SHARED_MEMORY && !hasSibling(executorId, memory);
+        boolean isLast = readers == Readers.SHARED_MEMORY
+                && siblings(executorId, memory).findAny().isEmpty();
         if (!isLast && orphans.containsKey(executorId)) {
             return true;
         }
@@ -192,6 +194,17 @@ final class Orphans {
                     .forEach(other -> drop(other, why));
         }
         return false;
+    }
+
+    /**
+     * Returns whether an executor that is being decommissioned may leave its files when it has stopped, so that nothing
+     * need be moved: another executor of its host stays.
+     */
+    synchronized boolean mayLeaveFiles(String executorId) {
+        return readers == Readers.SHARED_MEMORY
+                && isWorthKeeping(executorId)
+                && !spark.isHostDecommissioned(executorId)
+                && siblings(executorId, memoryOf(executorId)).anyMatch(other -> !spark.isDecommissioned(other));
     }
 
     /** Returns whether outputs were dropped on the host of an executor, whose files it may have to remove. */
@@ -213,16 +226,15 @@ final class Orphans {
                 && (known == null ? unknownBytes : known) <= maxBytes
                 && !mortal.contains(executorId)
                 && outliving(executorId) != null
-                && outputs.has(executorId);
+                && spark.has(executorId);
     }
 
-    /** Returns whether another executor that stays shares the memory. */
-    private boolean hasSibling(String executorId, Optional<String> memory) {
-        return memory.isPresent()
-                && living().stream()
-                        .filter(member -> !member.executorId().equals(executorId))
-                        .filter(member -> !leaving.contains(member.executorId()))
-                        .anyMatch(member -> memoryOf(member).equals(memory));
+    /** Returns the other executors that have not stopped and share the memory. */
+    private Stream<String> siblings(String executorId, Optional<String> memory) {
+        return living().stream()
+                .filter(member -> memory.isPresent() && memoryOf(member).equals(memory))
+                .map(Member::executorId)
+                .filter(other -> !other.equals(executorId) && !leaving.contains(other));
     }
 
     private Optional<String> memoryOf(String executorId) {
@@ -259,9 +271,9 @@ final class Orphans {
         long own = known == null ? unknownBytes : known;
         boolean isMortal = mortal.remove(executorId) || own > maxBytes || isOver;
         Member ended = isMortal ? null : outliving(executorId);
-        if (ended == null || !outputs.has(executorId)) {
+        if (ended == null || !spark.has(executorId)) {
             registry.memberRemoved(executorId);
-            outputs.removeAll(executorId);
+            spark.removeAll(executorId);
             return;
         }
         registry.memberEnded(executorId);
@@ -303,7 +315,7 @@ final class Orphans {
      */
     synchronized void dropStragglers(String executorId) {
         if (!orphans.containsKey(executorId)) {
-            outputs.removeAll(executorId);
+            spark.removeAll(executorId);
             // A last report may have come after the end.
             bytes.remove(executorId);
             mortal.remove(executorId);
@@ -351,7 +363,7 @@ final class Orphans {
                 .filter(member -> memoryOf(member).equals(memory))
                 .map(Member::executorId)
                 .filter(id -> !orphan.tried.contains(id) && !leaving.contains(id))
-                .min(Comparator.comparingLong(this::poolsServedBy))
+                .min(Comparator.comparing(spark::isDecommissioned).thenComparingLong(this::poolsServedBy))
                 .ifPresent(heir -> {
                     orphan.heir = heir;
                     orphan.tried.add(heir);
@@ -422,7 +434,7 @@ final class Orphans {
     /** Drops orphans that no shuffle has outputs in, after one was removed. */
     synchronized void shuffleRemoved() {
         for (String executorId : List.copyOf(orphans.keySet())) {
-            if (!outputs.has(executorId)) {
+            if (!spark.has(executorId)) {
                 drop(executorId, "no shuffle needs them");
             }
         }
@@ -442,7 +454,7 @@ final class Orphans {
         orphans.remove(executorId);
         leaving.remove(executorId);
         registry.memberRemoved(executorId);
-        outputs.removeAll(executorId);
+        spark.removeAll(executorId);
     }
 
     /** Returns whether there are orphans. */

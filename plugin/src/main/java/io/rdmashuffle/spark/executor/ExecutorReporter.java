@@ -3,6 +3,7 @@ package io.rdmashuffle.spark.executor;
 
 import io.rdmashuffle.registry.Receipt;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import java.time.Duration;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
@@ -24,7 +25,7 @@ final class ExecutorReporter implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorReporter.class);
     private static final long NANOS_PER_EXECUTOR = Duration.ofMillis(20).toNanos();
 
-    private final Function<Boolean, Report> reports;
+    private final Function<Occasion, Report> reports;
     private final Function<Report, Receipt> driver;
     private final IntSupplier executors;
     private final long intervalNanos;
@@ -39,12 +40,12 @@ final class ExecutorReporter implements Runnable {
     /**
      * Prepares.
      *
-     * @param reports makes a report, given whether it is the last
+     * @param reports makes a report
      * @param driver takes a report
      * @param executors how many there are in the application
      */
     ExecutorReporter(
-            Function<Boolean, Report> reports,
+            Function<Occasion, Report> reports,
             Function<Report, Receipt> driver,
             IntSupplier executors,
             Duration interval,
@@ -68,7 +69,7 @@ final class ExecutorReporter implements Runnable {
             begun = true;
             lastNanos = now;
         }
-        Report report = reports.apply(false);
+        Report report = reports.apply(Occasion.USUAL);
         if (!report.equals(taken) && driver.apply(report) != Receipt.NONE) {
             taken = report;
         }
@@ -83,7 +84,7 @@ final class ExecutorReporter implements Runnable {
             ended = true;
         }
         try {
-            return driver.apply(reports.apply(true));
+            return driver.apply(reports.apply(Occasion.STOPPED));
         } catch (RuntimeException e) {
             LOG.debug("No last report of this executor", e);
             return Receipt.NONE;

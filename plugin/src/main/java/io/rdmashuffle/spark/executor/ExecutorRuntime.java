@@ -4,12 +4,14 @@ package io.rdmashuffle.spark.executor;
 import io.rdmashuffle.conf.MetricsConfig;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.Latencies;
+import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolApplication;
 import io.rdmashuffle.peer.InheritedPools;
 import io.rdmashuffle.peer.PathProbe;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Receipt;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
@@ -195,10 +197,10 @@ public final class ExecutorRuntime implements AutoCloseable {
                 PeriodicWork.intervalFor(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)));
     }
 
-    /** Pools of this application are kept as long as their executors are members, others as long as theirs exists. */
+    /** Pools of this application are kept as long as their executors are members, others as long as theirs goes on. */
     private boolean isKept(Path pool, PoolApplication application) {
         if (!application.id().equals(conf.get("spark.app.id", ""))) {
-            return application.isThere();
+            return Pool.goesOn(pool, application);
         }
         ExecutorNetwork joined = network;
         return joined == null || joined.mayBeMember(pool);
@@ -220,7 +222,7 @@ public final class ExecutorRuntime implements AutoCloseable {
                     requireOpen();
                     memory().tryService(SparkEnv.get().blockManager(), config.get(ShuffleConfig.REGISTRY_TIMEOUT));
                     joined = new ExecutorNetwork(
-                            spark, SparkEnv.get(), config, memory(), counters, () -> report(false), wire);
+                            spark, SparkEnv.get(), config, memory(), counters, () -> report(Occasion.USUAL), wire);
                     network = joined;
                     if (!isLocal) {
                         joined.announce();
@@ -369,6 +371,20 @@ public final class ExecutorRuntime implements AutoCloseable {
         return joined == null ? null : joined.inherited();
     }
 
+    /**
+     * Returns whether other executors of this host will serve the map outputs of this one, which is being
+     * decommissioned, so that they need not be moved. Asks the driver.
+     */
+    public boolean leavesOutputs() {
+        ExecutorMemory held = memory;
+        ExecutorNetwork joined = network;
+        return held != null
+                && joined != null
+                && held.mayLeave()
+                && joined.report(report(Occasion.DECOMMISSIONED), config.get(ShuffleConfig.REGISTRY_TIMEOUT), true)
+                        == Receipt.LEAVE_FILES;
+    }
+
     /** Drops everything that is here, or known of peers, of a shuffle. */
     public void removeShuffle(int shuffleId) {
         ExecutorMemory held = memory;
@@ -420,7 +436,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
 
     /** Returns the report of this process to the driver. */
-    public Report report(boolean last) {
+    public Report report(Occasion occasion) {
         Readings readings = readings();
         Map<String, Long> named = new HashMap<>();
         for (ShuffleCounter counter : ShuffleCounter.values()) {
@@ -433,7 +449,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         return new Report(
                 env.executorId(),
                 env.blockManager().blockManagerId().host(),
-                last,
+                occasion,
                 named,
                 Arrays.stream(readings.readLatencies().counts()).boxed().toList(),
                 joined == null ? List.of() : joined.pathGroups(),

@@ -58,11 +58,11 @@ public final class PoolSizing {
                 config.get(ShuffleConfig.POOL_INITIAL_SIZE),
                 config.get(ShuffleConfig.POOL_REGION_SIZE),
                 config.get(ShuffleConfig.POOL_HUGEPAGES) == Hugepages.ADVISE,
-                config.get(ShuffleConfig.OUTLIVE_ENABLED) ? application(conf) : null);
+                config.get(ShuffleConfig.OUTLIVE_ENABLED) ? application(conf, config) : null);
         boolean mayShrink = config.get(ShuffleConfig.POOL_ON_SHORTAGE) == OnShortage.SHRINK;
         HostLimits limits;
         try {
-            Pool.removeAbandoned(wanted.directory());
+            Pool.removeAbandoned(wanted);
             limits = HostLimits.read(wanted, otherBytes(conf));
         } catch (UncheckedIOException e) {
             if (!mayShrink) {
@@ -100,14 +100,28 @@ public final class PoolSizing {
     }
 
     /** Returns the application that the pool may outlive this process in; null, with a WARN, if it cannot. */
-    private static @Nullable PoolApplication application(SparkConf conf) {
+    private static @Nullable PoolApplication application(SparkConf conf, ShuffleConfig config) {
         Path directory = ApplicationDirectory.find(System::getenv).orElse(null);
-        if (directory == null) {
+        if (directory == null && !outlivesPod(conf, config, System.getenv("SPARK_LOCAL_DIRS"))) {
             LOG.warn("Map outputs do not outlive this process: the cluster manager has given it no directory of the"
-                    + " application (spark.shuffle.rdma.outlive.enabled)");
+                    + " application, and not all of its directories are on hostPath volumes of Kubernetes"
+                    + " (spark.shuffle.rdma.outlive.enabled)");
             return null;
         }
         return new PoolApplication(conf.get("spark.app.id"), directory);
+    }
+
+    /**
+     * Returns whether memory and disk tier are on volumes that outlive an executor's pod.
+     *
+     * @param localDirectories of the pod, as Spark sets them in its environment; null outside of pods
+     */
+    static boolean outlivesPod(SparkConf conf, ShuffleConfig config, @Nullable String localDirectories) {
+        return localDirectories != null
+                && NodeVolumes.contain(conf, Path.of(config.get(ShuffleConfig.POOL_DIRECTORY)))
+                && (!config.get(ShuffleConfig.DISK_ENABLED)
+                        || Stream.of(localDirectories.split(",", -1))
+                                .allMatch(each -> NodeVolumes.contain(conf, Path.of(each))));
     }
 
     /** Returns the configured memory of the container in addition to heap and pool. */

@@ -83,6 +83,7 @@ class PoolBlocksTest {
     private final Random random = new Random(5);
     private final ShuffleCounters counters = new ShuffleCounters();
     private @Nullable MapOutputStore stored;
+    private boolean staysReadable;
     private @Nullable ReservedShuffle reserved;
     /** Of the last resolver. */
     private @Nullable PoolBlocks blocks;
@@ -138,6 +139,7 @@ class PoolBlocksTest {
                                 files,
                                 mapIds,
                                 new PoolBlocks.Parts(() -> stored, () -> null, () -> reserved, () -> null),
+                                () -> staysReadable,
                                 (block, bytes) -> {},
                                 counters,
                                 verify));
@@ -270,6 +272,18 @@ class PoolBlocksTest {
         assertThat(outputs(resolver)).doesNotContain(inPool);
         stored = null;
         assertThat(outputs(resolver())).contains(inFiles).doesNotContain(inPool);
+    }
+
+    @Test
+    void outputsThatOthersWillServeAreNotMigrated() throws Exception {
+        IndexShuffleBlockResolver resolver = resolver();
+        writeFiles(resolver, map + 1, new byte[10]);
+        staysReadable = true;
+        assertThat(outputs(resolver))
+                .contains(new ShuffleBlockInfo(SHUFFLE, map + 1))
+                .doesNotContain(new ShuffleBlockInfo(SHUFFLE, map));
+        staysReadable = false;
+        assertThat(outputs(resolver)).contains(new ShuffleBlockInfo(SHUFFLE, map));
     }
 
     @Test

@@ -40,6 +40,8 @@ class OrphansTest {
 
     private final RegistryServer registry = new RegistryServer(shuffleId -> true, () -> {});
     private final Set<String> withOutputs = new HashSet<>(Set.of("1", "2", "3"));
+    private final Set<String> decommissioned = new HashSet<>();
+    private boolean isHostDecommissioned;
     private final List<String> removed = new ArrayList<>();
     private final List<Question> questions = new ArrayList<>();
     private final List<Runnable> afterHold = new ArrayList<>();
@@ -54,7 +56,7 @@ class OrphansTest {
                 2 * POOL,
                 POOL,
                 registry,
-                new Orphans.MapOutputs() {
+                new Orphans.SparkState() {
                     @Override
                     public void removeAll(String executorId) {
                         removed.add(executorId);
@@ -63,6 +65,16 @@ class OrphansTest {
                     @Override
                     public boolean has(String executorId) {
                         return withOutputs.contains(executorId);
+                    }
+
+                    @Override
+                    public boolean isDecommissioned(String executorId) {
+                        return decommissioned.contains(executorId);
+                    }
+
+                    @Override
+                    public boolean isHostDecommissioned(String executorId) {
+                        return isHostDecommissioned;
                     }
                 },
                 new Orphans.Heirs() {
@@ -218,6 +230,34 @@ class OrphansTest {
         assertThat(orphans.leavesFiles("2")).isTrue();
         orphans.executorRemoved("1");
         assertThat(asked().heir()).isEqualTo("3");
+    }
+
+    @Test
+    void outputsOfADecommissionedExecutorStayIfAnotherOneOfItsHostDoes() {
+        join(member("1", true), member("2", true), member("3", true), elsewhere("4"));
+        decommissioned.addAll(List.of("1", "2"));
+        assertThat(orphans.mayLeaveFiles("1")).isTrue();
+        orphans.reported("2", POOL, true);
+        assertThat(orphans.mayLeaveFiles("2")).as("it has other files, too").isFalse();
+        assertThat(orphans.mayLeaveFiles("4")).as("alone on its host").isFalse();
+        isHostDecommissioned = true;
+        assertThat(orphans.mayLeaveFiles("1")).as("3 has not been asked to yet").isFalse();
+        isHostDecommissioned = false;
+        decommissioned.add("3");
+        assertThat(orphans.mayLeaveFiles("1")).as("all of its host end").isFalse();
+        assertThat(removed).isEmpty();
+        assertThat(members()).as("asking changes nothing").containsExactly("1", "2", "3", "4");
+    }
+
+    @Test
+    void aDecommissionedExecutorIsTheLastToBecomeAnHeir() {
+        join(member("1", true), member("2", true), member("3", true), elsewhere("4"));
+        decommissioned.add("2");
+        orphans.executorRemoved("1");
+        Question first = asked();
+        assertThat(first.heir()).isEqualTo("3");
+        first.no();
+        assertThat(asked().heir()).isEqualTo("2");
     }
 
     @Test

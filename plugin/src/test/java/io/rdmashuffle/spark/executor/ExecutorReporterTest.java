@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.registry.Receipt;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.spark.metrics.TestReports;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.time.Duration;
@@ -26,7 +27,8 @@ class ExecutorReporterTest {
     private int executors = 3;
 
     private final ExecutorReporter reporter = new ExecutorReporter(
-            last -> TestReports.report("1", last, Map.of(ShuffleCounter.SHM_BYTES, counted)),
+            occasion ->
+                    TestReports.report("1", occasion == Occasion.STOPPED, Map.of(ShuffleCounter.SHM_BYTES, counted)),
             this::take,
             () -> executors,
             Duration.ofSeconds(10),

@@ -3,6 +3,7 @@ package io.rdmashuffle.spark.metrics;
 
 import io.rdmashuffle.registry.PathGroup;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.HashMap;
 import java.util.List;
@@ -19,7 +20,7 @@ public final class TestReports {
         return new Report(
                 executorId,
                 "host-" + executorId,
-                last,
+                last ? Occasion.STOPPED : Occasion.USUAL,
                 named,
                 List.of(0L, 1L, 0L, 5L),
                 List.of(new PathGroup("shm", 2, List.of("8", "9"))),

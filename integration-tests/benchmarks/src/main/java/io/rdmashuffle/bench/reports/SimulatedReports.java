@@ -4,6 +4,7 @@ package io.rdmashuffle.bench.reports;
 import io.rdmashuffle.registry.PathGroup;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.spark.metrics.ApplicationInfo;
 import io.rdmashuffle.spark.metrics.ApplicationReports;
@@ -61,7 +62,7 @@ final class SimulatedReports {
         return new Report(
                 "" + id,
                 "worker-" + id / 4 + ".example.com",
-                false,
+                Occasion.USUAL,
                 counters,
                 random.longs(LATENCIES, 0, 1_000_000).boxed().toList(),
                 List.of(PathGroup.of("shm", others.subList(0, Math.min(3, executors))), PathGroup.of("verbs", others)),
