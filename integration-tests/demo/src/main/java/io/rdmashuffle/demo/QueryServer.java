@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.demo;
 
+import io.rdmashuffle.demo.QueryWork.Faults;
 import io.rdmashuffle.harness.ProcessMemory;
 import io.rdmashuffle.harness.ProcessorTime;
 import io.rdmashuffle.harness.RootCause;
@@ -12,6 +13,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Row;
@@ -26,16 +28,22 @@ import org.apache.spark.sql.SparkSession;
  * <p><b>Threading:</b> one request at a time.
  */
 public final class QueryServer {
+    /** Key of the seconds that queries run until an executor is killed; unset or 0 for never. */
+    public static final String KILL_SECONDS = "spark.demo.killSeconds";
+
     private final SparkSession spark;
     private final QueryCatalogue catalogue;
     private final ShuffleMeter meter;
     private final WorkListener work = new WorkListener();
+    private final ExecutorKiller killer;
 
     private QueryServer(SparkSession spark, QueryCatalogue catalogue) {
         this.spark = spark;
         this.catalogue = catalogue;
         this.meter = new ShuffleMeter(spark.sparkContext());
         spark.sparkContext().addSparkListener(work);
+        long seconds = spark.sparkContext().getConf().getLong(KILL_SECONDS, 0);
+        this.killer = new ExecutorKiller(spark.sparkContext().applicationId(), Duration.ofSeconds(seconds));
     }
 
     /** Called by {@link QuerySession}. */
@@ -46,8 +54,12 @@ public final class QueryServer {
             TpcdsSchema.createTables(spark, Path.of(args[0]));
             QueryServer server = new QueryServer(spark, QueryCatalogue.load());
             System.out.println(Protocol.reply(new QueryReply("", 0, 0, 0, 0, Map.of(), QueryWork.NONE, "")));
-            for (String line = requests.readLine(); line != null; line = requests.readLine()) {
-                System.out.println(Protocol.reply(server.serve(Protocol.request(line))));
+            try {
+                for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+                    System.out.println(Protocol.reply(server.serve(Protocol.request(line))));
+                }
+            } finally {
+                server.killer.close();
             }
         }
     }
@@ -70,13 +82,19 @@ public final class QueryServer {
     private QueryReply run(QueryRequest request, String text) throws IOException {
         spark.sparkContext().setJobGroup(request.query(), request.query(), true);
         ShuffleMeter.Reading before = meter.read();
-        long tasksBefore = work.reduceTasks();
-        long writtenBefore = work.writtenBytes();
+        QueryWork workBefore = work(0);
         long cpuBefore = ProcessorTime.millisOfExecutors(ProcessHandle.current());
         long started = System.nanoTime();
-        List<Row> rows = spark.sql(text).collectAsList();
+        killer.begin();
+        List<Row> rows;
+        try {
+            rows = spark.sql(text).collectAsList();
+        } finally {
+            killer.end();
+        }
         long millis = (System.nanoTime() - started) / 1_000_000;
-        long cpuMillis = ProcessorTime.millisOfExecutors(ProcessHandle.current()) - cpuBefore;
+        // Without executors that were killed.
+        long cpuMillis = Math.max(0, ProcessorTime.millisOfExecutors(ProcessHandle.current()) - cpuBefore);
         long memory = ProcessMemory.bytesOfExecutors(ProcessHandle.current());
         // Also waits for what Spark has still to tell its listeners.
         ShuffleMeter.Reading used = meter.read().minus(before);
@@ -90,7 +108,15 @@ public final class QueryServer {
                 cpuMillis,
                 used.taskMetricBytes(),
                 used.counters(),
-                new QueryWork(work.reduceTasks() - tasksBefore, work.writtenBytes() - writtenBefore, memory),
+                work(memory).minus(workBefore),
                 "");
+    }
+
+    private QueryWork work(long memoryBytes) {
+        return new QueryWork(
+                work.reduceTasks(),
+                work.writtenBytes(),
+                memoryBytes,
+                new Faults(killer.killed(), work.failedReads(), work.mapTasksAgain()));
     }
 }

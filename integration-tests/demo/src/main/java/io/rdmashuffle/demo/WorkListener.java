@@ -3,21 +3,36 @@ package io.rdmashuffle.demo;
 
 import io.rdmashuffle.harness.spark.SparkCalls;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.FetchFailed;
+import org.apache.spark.Success$;
+import org.apache.spark.TaskEndReason;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.StageInfo;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Counts reduce tasks and adds up what tasks write to shuffles.
+ * Counts reduce tasks, tasks that fail to read and map tasks that run again, and adds up what tasks write to shuffles.
  *
  * <p><b>Threading:</b> Spark's listener thread adds, any thread reads; wait for the listener bus first.
  */
 final class WorkListener extends SparkListener {
     private final AtomicLong reduceTasks = new AtomicLong();
     private final AtomicLong writtenBytes = new AtomicLong();
+    private final AtomicLong failedReads = new AtomicLong();
+    private final AtomicLong mapTasksAgain = new AtomicLong();
+    /** Shuffles by the stages that write them. */
+    private final Map<Integer, Integer> shuffles = new ConcurrentHashMap<>();
+
+    private final Set<MapTask> done = ConcurrentHashMap.newKeySet();
+
+    private record MapTask(int shuffleId, int partition) {}
 
     long reduceTasks() {
         return reduceTasks.get();
@@ -27,9 +42,20 @@ final class WorkListener extends SparkListener {
         return writtenBytes.get();
     }
 
+    long failedReads() {
+        return failedReads.get();
+    }
+
+    long mapTasksAgain() {
+        return mapTasksAgain.get();
+    }
+
     @Override
     public void onStageSubmitted(SparkListenerStageSubmitted submitted) {
         StageInfo stage = submitted.stageInfo();
+        if (stage.shuffleDepId().isDefined()) {
+            shuffles.put(stage.stageId(), (Integer) stage.shuffleDepId().get());
+        }
         stageSubmitted(stage.attemptNumber(), SparkCalls.list(stage, "parentIds"), stage.numTasks());
     }
 
@@ -45,6 +71,17 @@ final class WorkListener extends SparkListener {
         TaskMetrics metrics = end.taskMetrics();
         if (metrics != null) {
             writtenBytes.addAndGet(metrics.shuffleWriteMetrics().bytesWritten());
+        }
+        Integer shuffleId = shuffles.get(end.stageId());
+        taskEnded(end.reason(), shuffleId, end.taskInfo().partitionId());
+    }
+
+    /** Handles the end of a task that writes the partition of a shuffle, or of a result with null. */
+    void taskEnded(TaskEndReason reason, @Nullable Integer shuffleId, int partition) {
+        if (reason instanceof FetchFailed) {
+            failedReads.incrementAndGet();
+        } else if (reason == Success$.MODULE$ && shuffleId != null && !done.add(new MapTask(shuffleId, partition))) {
+            mapTasksAgain.incrementAndGet();
         }
     }
 }

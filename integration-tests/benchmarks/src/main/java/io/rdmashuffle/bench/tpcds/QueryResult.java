@@ -6,6 +6,7 @@ import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.demo.QueryReply;
 import io.rdmashuffle.demo.QueryVerdict;
+import io.rdmashuffle.demo.QueryWork.Faults;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -142,6 +143,13 @@ record QueryResult(String name, List<QueryRound> rounds) {
     long bytesWritten(Configuration configuration) {
         return (long) figure(configuration, reply -> reply.work().shuffleWrittenBytes())
                 .median();
+    }
+
+    /** Returns a count of faults, the sum of all rounds. */
+    long faults(Configuration configuration, ToLongFunction<Faults> count) {
+        return figures(configuration, reply -> count.applyAsLong(reply.work().faults())).stream()
+                .mapToLong(Long::longValue)
+                .sum();
     }
 
     /** Returns what the executors' processes held after the query, each page once. */

@@ -4,6 +4,7 @@ package io.rdmashuffle.bench.tpcds;
 import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.FolderOptions;
 import io.rdmashuffle.demo.Application;
+import io.rdmashuffle.demo.QueryServer;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.tpcds.QueryCatalogue;
 import java.math.BigDecimal;
@@ -107,6 +108,15 @@ final class TpcdsOptions extends FolderOptions {
     private double link;
 
     @Option(
+            names = "--kill",
+            order = FIRST,
+            paramLabel = "SECONDS",
+            description =
+                    "Kill an executor of the application whose query runs, each time that its queries have run for"
+                            + " so long; shows what that cost. Default: never")
+    private int kill;
+
+    @Option(
             names = "--data",
             order = FIRST,
             paramLabel = "DIR",
@@ -131,6 +141,7 @@ final class TpcdsOptions extends FolderOptions {
         atLeast("--starts", starts, 1);
         atLeast("--warmups", warmups, 0);
         atLeast("--repeat-unclear", repeatUnclear, 0);
+        atLeast("--kill", kill, 0);
         if (link != 0 && !hosts) {
             throw new IllegalArgumentException("--link " + link + " needs --hosts");
         }
@@ -210,6 +221,7 @@ final class TpcdsOptions extends FolderOptions {
         settings.put("hosts", hosts);
         settings.put("link", link);
         settings.put("warmups", warmups);
+        settings.put("kill", kill);
         settings.put("repeatUnclear", repeatUnclear);
         settings.put(
                 "configurations",
@@ -224,6 +236,12 @@ final class TpcdsOptions extends FolderOptions {
         wanted.put("spark.local.dir", localDir.toString());
         Map<String, String> conf = complete(wanted, configuration == Configuration.OURS);
         conf.putAll(configuration.conf());
+        if (kill > 0) {
+            conf.put(QueryServer.KILL_SECONDS, Integer.toString(kill));
+            // A worker gives an application up after ten lost executors while none runs.
+            conf.putIfAbsent("spark.deploy.maxExecutorRetries", "-1");
+            conf.putIfAbsent("spark.task.maxFailures", "20");
+        }
         return conf;
     }
 }

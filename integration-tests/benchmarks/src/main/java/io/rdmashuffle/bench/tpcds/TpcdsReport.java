@@ -7,6 +7,7 @@ import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.demo.QueryReply;
+import io.rdmashuffle.demo.QueryWork.Faults;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,6 +20,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -99,6 +101,22 @@ record TpcdsReport(Map<String, Object> settings, Set<Configuration> configuratio
         return judged().stream().filter(query -> query.isBelow(GOAL)).toList();
     }
 
+    /** Returns the sum of a configuration's medians, of the queries that all have run. */
+    double totalSeconds(Configuration configuration) {
+        return queries.stream()
+                .filter(query -> configurations.stream().allMatch(query::has))
+                .mapToDouble(query -> query.seconds(configuration).median())
+                .sum();
+    }
+
+    /** Returns a count of faults, the sum of all queries that it has run. */
+    long faults(Configuration configuration, ToLongFunction<Faults> count) {
+        return queries.stream()
+                .filter(query -> query.has(configuration))
+                .mapToLong(query -> query.faults(configuration, count))
+                .sum();
+    }
+
     ReduceTasks reduceTasks() {
         return ReduceTasks.of(queries);
     }
@@ -125,9 +143,21 @@ record TpcdsReport(Map<String, Object> settings, Set<Configuration> configuratio
                 "outside",
                 tasks.outside().stream().map(ReduceTasks.OfQuery::name).toList());
         json.put("reduceTasks", counted);
+        Map<String, Object> totals = new LinkedHashMap<>();
+        configurations.stream().sorted().forEach(each -> totals.put(each.label(), totals(each)));
+        json.put("totals", totals);
         json.put("cases", queries.stream().map(this::json).toList());
         ObjectMapper mapper = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
         Files.writeString(file, mapper.writeValueAsString(json) + "\n");
+    }
+
+    private Map<String, Object> totals(Configuration configuration) {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("seconds", totalSeconds(configuration));
+        json.put("executorsKilled", faults(configuration, Faults::killed));
+        json.put("failedReads", faults(configuration, Faults::failedReads));
+        json.put("mapTasksAgain", faults(configuration, Faults::mapTasksAgain));
+        return json;
     }
 
     private Map<String, @Nullable Object> json(QueryResult query) {

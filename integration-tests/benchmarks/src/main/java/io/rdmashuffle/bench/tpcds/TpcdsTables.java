@@ -4,6 +4,7 @@ package io.rdmashuffle.bench.tpcds;
 import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
+import io.rdmashuffle.demo.QueryWork.Faults;
 import io.rdmashuffle.harness.cli.ReadableBytes;
 import io.rdmashuffle.harness.cli.TextTable;
 import java.util.ArrayList;
@@ -43,6 +44,16 @@ final class TpcdsTables {
         text.append("best: ").append(ratios(first(best))).append('\n');
         text.append("worst: ").append(ratios(first(judged))).append('\n');
         text.append(tasks(report.reduceTasks())).append('\n');
+        for (Configuration each : inOrder(report)) {
+            text.append(String.format(
+                    Locale.ROOT,
+                    "%s: sum of the medians %.1f s; executors killed %d, failed reads %d, map tasks again %d%n",
+                    each.label(),
+                    report.totalSeconds(each),
+                    report.faults(each, Faults::killed),
+                    report.faults(each, Faults::failedReads),
+                    report.faults(each, Faults::mapTasksAgain)));
+        }
         for (QueryResult query : report.queries()) {
             if (!query.verdict().equal() || !query.errors().isEmpty()) {
                 text.append(String.format("%s: %s %s%n", query.name(), query.verdict(), query.errors()));

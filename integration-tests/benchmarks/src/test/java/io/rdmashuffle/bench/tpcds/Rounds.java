@@ -14,11 +14,19 @@ final class Rounds {
     private Rounds() {}
 
     static QueryReply reply(long millis, long reduceTasks) {
-        return new QueryReply("", 5, millis, millis * 2, 1_000, Map.of(), new QueryWork(reduceTasks, 500, 70), "");
+        return new QueryReply(
+                "",
+                5,
+                millis,
+                millis * 2,
+                1_000,
+                Map.of(),
+                new QueryWork(reduceTasks, 500, 70, new QueryWork.Faults(1, 2, 3)),
+                "");
     }
 
     static QueryReply failed(String error) {
-        return new QueryReply("", 0, 0, 0, 0, Map.of(), new QueryWork(0, 0, 0), error);
+        return new QueryReply("", 0, 0, 0, 0, Map.of(), new QueryWork(0, 0, 0, QueryWork.Faults.NONE), error);
     }
 
     /** Returns a round of sort-disk, sort-bare and ours. */
