@@ -70,13 +70,20 @@ final class Advice {
                 .count();
         if (lost > 0) {
             findings.add(
-                    lost + " executors were lost: Spark's Executors tab has the reasons, and their logs the causes.");
+                    lost + " executors were lost: Spark's Executors tab has the reasons, and their logs the causes."
+                            + outlive());
         }
         if (executors.isEmpty() && info.whySort().isEmpty()) {
             findings.add(
                     "No executor has reported. If Spark's Executors tab lists dead ones, their logs have the cause;"
                             + " see docs/troubleshooting.md, \"Executors exit at start\".");
         }
+    }
+
+    private String outlive() {
+        ConfigEntry<Boolean> outlive = ShuffleConfig.OUTLIVE_ENABLED;
+        boolean isOff = info.knows(outlive.key()) && info.value(outlive.key()).equals("false");
+        return isOff ? " Map outputs can outlive their executor: see " + key(outlive) + "." : "";
     }
 
     private void aboutPool() {

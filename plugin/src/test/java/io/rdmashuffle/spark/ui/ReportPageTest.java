@@ -25,7 +25,8 @@ class ReportPageTest {
 
     private void know(String whySort) {
         String key = ShuffleConfig.POOL_MAX_SIZE.key();
-        store.put(new ApplicationInfo("1.2.3", whySort, Map.of(key, "64m (default 1g)"), Map.of(key, "64m")));
+        Map<String, String> values = Map.of(key, "64m", ShuffleConfig.OUTLIVE_ENABLED.key(), "false");
+        store.put(new ApplicationInfo("1.2.3", whySort, Map.of(key, "64m (default 1g)"), values));
     }
 
     @Test
@@ -124,7 +125,9 @@ class ReportPageTest {
         reports.take(TestReports.kept("1", false, Map.of(ShuffleCounter.SHM_BYTES, 5L << 20)));
         reports.take(TestReports.kept("2", false, Map.of(ShuffleCounter.SHM_BYTES, 5L << 20)));
         reports.removed("2");
-        assertThat(page.get()).doesNotContain("Nothing to change").contains("1 executors were lost");
+        assertThat(page.get())
+                .doesNotContain("Nothing to change")
+                .contains("1 executors were lost", "see spark.shuffle.rdma.outlive.enabled (now false)");
     }
 
     @Test

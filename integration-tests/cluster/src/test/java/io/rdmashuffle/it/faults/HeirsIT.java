@@ -12,6 +12,7 @@ import io.rdmashuffle.it.TaskRecorder;
 import io.rdmashuffle.it.faults.FaultTrigger.Place;
 import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -112,6 +113,38 @@ class HeirsIT {
     @Test
     void anotherExecutorOfItsHostServesItOverNetty() throws Exception {
         killBetweenStages(ShuffleMode.SHM, ShuffleCounter.NETTY_BYTES);
+    }
+
+    /** The third heir has come after the first kill, and serves the pools of all before it. */
+    @Test
+    @Tag("nightly")
+    void heirsOfHeirsServeAllPools() throws Exception {
+        try (SparkCluster cluster = start(5, ShuffleMode.AUTO, "1min")) {
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            JavaPairRDD<Integer, Long> grouped = JOB.prepare(cluster.spark(), ShuffleKind.IN_PLACE);
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+            List<String> victims = new ArrayList<>(List.of("0"));
+            for (int kills = 1; kills <= 3; kills++) {
+                kill(cluster, victims.get(0));
+                tasks.awaitRemoval(victims.get(0), 60);
+                cluster.awaitExecutors(5);
+                assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+                victims.add(0, heir(observer));
+            }
+            assertThat(victims).doesNotHaveDuplicates();
+            assertThat(tasks.failures()).isEmpty();
+            assertThat(tasks.mapTasks()).as("none is run again").isEqualTo(JOB.maps());
+        }
+    }
+
+    /** Returns an executor that serves pools of others. */
+    private static String heir(ShuffleObserver observer) {
+        return observer.statistics().byExecutor().entrySet().stream()
+                .filter(executor -> executor.getValue().getOrDefault(ShuffleCounter.POOLS_INHERITED, 0L) > 0)
+                .map(Map.Entry::getKey)
+                .findAny()
+                .orElseThrow();
     }
 
     /** Over TCP, and over Spark's block transfer only. */
