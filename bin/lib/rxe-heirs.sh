@@ -28,8 +28,8 @@ memories=(${memories[*]}) id=0
 for ((i = 1; i <= \$#; i++)); do
   [ "\${!i}" != --executor-id ] || { next=\$((i + 1)); id=\${!next}; }
 done
-# Entering a mount namespace leaves the working directory.
-exec nsenter --mount="/proc/\${memories[id % 2]}/ns/mnt" bash -c 'cd "\$0" && exec "\$@"' "\$PWD" "$java" "\$@"
+# Entering a mount namespace leaves the working directory, and the root of a chroot.
+exec nsenter --target "\${memories[id % 2]}" --mount --root bash -c 'cd "\$0" && exec "\$@"' "\$PWD" "$java" "\$@"
 END
 chmod +x /tmp/hosts/bin/java
 "$@"

@@ -276,7 +276,8 @@ final class ExecutorNetwork implements AutoCloseable {
     private RegistryMessage inherit(Member ended) {
         try {
             Member served = inherited.inherit(ended);
-            if (agent.known(ended.executorId()).isEmpty()) {
+            // A new executor may be asked before it has the answer to its announcement.
+            if (agent.lookup(ended.executorId()).isEmpty()) {
                 // The driver has dropped it meanwhile, which no later message repeats.
                 inherited.changed(ended, null);
                 return new InheritRefused("executor " + ended.executorId() + " is no member any more");
