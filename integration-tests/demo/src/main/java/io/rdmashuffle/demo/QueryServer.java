@@ -6,6 +6,7 @@ import io.rdmashuffle.harness.ProcessMemory;
 import io.rdmashuffle.harness.ProcessorTime;
 import io.rdmashuffle.harness.RootCause;
 import io.rdmashuffle.harness.spark.ShuffleMeter;
+import io.rdmashuffle.harness.spark.SparkCalls;
 import io.rdmashuffle.harness.tpcds.QueryCatalogue;
 import io.rdmashuffle.harness.tpcds.TpcdsSchema;
 import java.io.BufferedReader;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.status.api.v1.ExecutorSummary;
 
 /**
  * A Spark application that runs queries on request: requests on standard input, replies on standard output, its log on
@@ -36,12 +38,18 @@ public final class QueryServer {
     private final ShuffleMeter meter;
     private final WorkListener work = new WorkListener();
     private final ExecutorKiller killer;
+    private QueryWork last = QueryWork.NONE;
 
     private QueryServer(SparkSession spark, QueryCatalogue catalogue) {
         this.spark = spark;
         this.catalogue = catalogue;
         this.meter = new ShuffleMeter(spark.sparkContext());
         spark.sparkContext().addSparkListener(work);
+        List<ExecutorSummary> early = SparkCalls.list(spark.sparkContext().statusStore(), "executorList", true);
+        early.stream()
+                .filter(executor -> !executor.id().equals("driver"))
+                .forEach(executor -> work.executorCame(
+                        executor.id(), executor.addTime().toInstant().toEpochMilli()));
         long seconds = spark.sparkContext().getConf().getLong(KILL_SECONDS, 0);
         this.killer = new ExecutorKiller(spark.sparkContext().applicationId(), Duration.ofSeconds(seconds));
     }
@@ -82,7 +90,6 @@ public final class QueryServer {
     private QueryReply run(QueryRequest request, String text) throws IOException {
         spark.sparkContext().setJobGroup(request.query(), request.query(), true);
         ShuffleMeter.Reading before = meter.read();
-        QueryWork workBefore = work(0);
         long cpuBefore = ProcessorTime.millisOfExecutors(ProcessHandle.current());
         long started = System.nanoTime();
         killer.begin();
@@ -108,8 +115,15 @@ public final class QueryServer {
                 cpuMillis,
                 used.taskMetricBytes(),
                 used.counters(),
-                work(memory).minus(workBefore),
+                workSinceLast(memory),
                 "");
+    }
+
+    private QueryWork workSinceLast(long memoryBytes) {
+        QueryWork now = work(memoryBytes);
+        QueryWork since = now.minus(last);
+        last = now;
+        return since;
     }
 
     private QueryWork work(long memoryBytes) {
@@ -117,6 +131,7 @@ public final class QueryServer {
                 work.reduceTasks(),
                 work.writtenBytes(),
                 memoryBytes,
+                work.executorMillis(System.currentTimeMillis()),
                 new Faults(killer.killed(), work.failedReads(), work.mapTasksAgain()));
     }
 }

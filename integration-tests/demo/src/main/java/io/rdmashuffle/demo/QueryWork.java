@@ -7,10 +7,12 @@ package io.rdmashuffle.demo;
  * @param reduceTasks tasks of stages that read a shuffle
  * @param shuffleWrittenBytes bytes that tasks wrote to shuffles, compressed where they are
  * @param memoryBytes that the executors' processes hold after it, each page once
+ * @param executorMillis time that executors were there since the query before, of all of them together
  * @param faults executors that were killed, and their cost
  */
-public record QueryWork(long reduceTasks, long shuffleWrittenBytes, long memoryBytes, Faults faults) {
-    static final QueryWork NONE = new QueryWork(0, 0, 0, Faults.NONE);
+public record QueryWork(
+        long reduceTasks, long shuffleWrittenBytes, long memoryBytes, long executorMillis, Faults faults) {
+    static final QueryWork NONE = new QueryWork(0, 0, 0, 0, Faults.NONE);
 
     /** Returns the work since an earlier count, with the memory of this one. */
     QueryWork minus(QueryWork earlier) {
@@ -18,6 +20,7 @@ public record QueryWork(long reduceTasks, long shuffleWrittenBytes, long memoryB
                 reduceTasks - earlier.reduceTasks,
                 shuffleWrittenBytes - earlier.shuffleWrittenBytes,
                 memoryBytes,
+                executorMillis - earlier.executorMillis,
                 faults.minus(earlier.faults));
     }
 

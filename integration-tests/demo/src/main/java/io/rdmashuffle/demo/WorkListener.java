@@ -2,6 +2,7 @@
 package io.rdmashuffle.demo;
 
 import io.rdmashuffle.harness.spark.SparkCalls;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -12,13 +13,16 @@ import org.apache.spark.Success$;
 import org.apache.spark.TaskEndReason;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.StageInfo;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts reduce tasks, tasks that fail to read and map tasks that run again, and adds up what tasks write to shuffles.
+ * Counts reduce tasks, tasks that fail to read and map tasks that run again, and adds up bytes that tasks write to
+ * shuffles and the time that executors are there.
  *
  * <p><b>Threading:</b> Spark's listener thread adds, any thread reads; wait for the listener bus first.
  */
@@ -31,6 +35,11 @@ final class WorkListener extends SparkListener {
     private final Map<Integer, Integer> shuffles = new ConcurrentHashMap<>();
 
     private final Set<MapTask> done = ConcurrentHashMap.newKeySet();
+
+    /** Times at which executors came, by their ids; guarded by itself. */
+    private final Map<String, Long> executors = new HashMap<>();
+    /** Of executors that have gone; guarded by {@link #executors}. */
+    private long endedMillis;
 
     private record MapTask(int shuffleId, int partition) {}
 
@@ -48,6 +57,39 @@ final class WorkListener extends SparkListener {
 
     long mapTasksAgain() {
         return mapTasksAgain.get();
+    }
+
+    /** Returns the time that all executors together were there until now. */
+    long executorMillis(long now) {
+        synchronized (executors) {
+            return endedMillis
+                    + executors.values().stream()
+                            .mapToLong(came -> Math.max(0, now - came))
+                            .sum();
+        }
+    }
+
+    @Override
+    public void onExecutorAdded(SparkListenerExecutorAdded added) {
+        executorCame(added.executorId(), added.time());
+    }
+
+    void executorCame(String executorId, long time) {
+        synchronized (executors) {
+            executors.put(executorId, time);
+        }
+    }
+
+    @Override
+    public void onExecutorRemoved(SparkListenerExecutorRemoved removed) {
+        executorWent(removed.executorId(), removed.time());
+    }
+
+    void executorWent(String executorId, long time) {
+        synchronized (executors) {
+            Long came = executors.remove(executorId);
+            endedMillis += came == null ? 0 : Math.max(0, time - came);
+        }
     }
 
     @Override

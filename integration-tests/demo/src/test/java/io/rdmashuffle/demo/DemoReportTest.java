@@ -74,7 +74,7 @@ class DemoReportTest {
     @Test
     void requestsAndRepliesAreReadAsTheyWereWritten() throws Exception {
         QueryReply reply = new QueryReply(
-                "q1", 5, 200, 350, 1_000, Map.of("shm", 1L), new QueryWork(3, 4, 5, QueryWork.Faults.NONE), "");
+                "q1", 5, 200, 350, 1_000, Map.of("shm", 1L), new QueryWork(3, 4, 5, 6, QueryWork.Faults.NONE), "");
         String line = Protocol.reply(reply);
         assertThat(line).startsWith(Protocol.PREFIX);
         assertThat(Protocol.reply(line.substring(Protocol.PREFIX.length()))).isEqualTo(reply);

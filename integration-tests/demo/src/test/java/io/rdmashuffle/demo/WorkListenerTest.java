@@ -24,6 +24,16 @@ class WorkListenerTest {
     }
 
     @Test
+    void executorsCountFromTheirFirstMomentToTheirLast() {
+        listener.executorCame("1", 1_000);
+        listener.executorCame("2", 3_000);
+        assertThat(listener.executorMillis(5_000)).isEqualTo(4_000 + 2_000);
+        listener.executorWent("1", 6_000);
+        listener.executorWent("9", 6_000);
+        assertThat(listener.executorMillis(10_000)).isEqualTo(5_000 + 7_000);
+    }
+
+    @Test
     void mapTasksThatEndWellOnceMoreRanAgain() {
         listener.taskEnded(Success$.MODULE$, 7, 0);
         listener.taskEnded(Success$.MODULE$, 7, 1);

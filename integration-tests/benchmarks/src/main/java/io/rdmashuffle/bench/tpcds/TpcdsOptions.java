@@ -9,6 +9,7 @@ import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.tpcds.QueryCatalogue;
 import java.math.BigDecimal;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -117,6 +118,13 @@ final class TpcdsOptions extends FolderOptions {
     private int kill;
 
     @Option(
+            names = "--pause",
+            order = FIRST,
+            paramLabel = "SECONDS",
+            description = "Pause after each round of a query, as between a user's queries. Default: ${DEFAULT-VALUE}")
+    private int pause;
+
+    @Option(
             names = "--data",
             order = FIRST,
             paramLabel = "DIR",
@@ -142,6 +150,7 @@ final class TpcdsOptions extends FolderOptions {
         atLeast("--warmups", warmups, 0);
         atLeast("--repeat-unclear", repeatUnclear, 0);
         atLeast("--kill", kill, 0);
+        atLeast("--pause", pause, 0);
         if (link != 0 && !hosts) {
             throw new IllegalArgumentException("--link " + link + " needs --hosts");
         }
@@ -200,7 +209,7 @@ final class TpcdsOptions extends FolderOptions {
     }
 
     TpcdsRun.Counts counts() {
-        return new TpcdsRun.Counts(starts, warmups, rounds(), repeatUnclear);
+        return new TpcdsRun.Counts(starts, warmups, rounds(), repeatUnclear, Duration.ofSeconds(pause));
     }
 
     @Nullable
@@ -222,6 +231,7 @@ final class TpcdsOptions extends FolderOptions {
         settings.put("link", link);
         settings.put("warmups", warmups);
         settings.put("kill", kill);
+        settings.put("pause", pause);
         settings.put("repeatUnclear", repeatUnclear);
         settings.put(
                 "configurations",

@@ -109,6 +109,18 @@ record TpcdsReport(Map<String, Object> settings, Set<Configuration> configuratio
                 .sum();
     }
 
+    /** Returns the time that a configuration's executors were there during all rounds, together. */
+    double executorSeconds(Configuration configuration) {
+        return queries.stream()
+                        .filter(query -> query.has(configuration))
+                        .flatMap(query -> query
+                                .figures(configuration, reply -> reply.work().executorMillis())
+                                .stream())
+                        .mapToLong(Long::longValue)
+                        .sum()
+                / MILLIS;
+    }
+
     /** Returns a count of faults, the sum of all queries that it has run. */
     long faults(Configuration configuration, ToLongFunction<Faults> count) {
         return queries.stream()
@@ -154,6 +166,7 @@ record TpcdsReport(Map<String, Object> settings, Set<Configuration> configuratio
     private Map<String, Object> totals(Configuration configuration) {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("seconds", totalSeconds(configuration));
+        json.put("executorSeconds", executorSeconds(configuration));
         json.put("executorsKilled", faults(configuration, Faults::killed));
         json.put("failedReads", faults(configuration, Faults::failedReads));
         json.put("mapTasksAgain", faults(configuration, Faults::mapTasksAgain));

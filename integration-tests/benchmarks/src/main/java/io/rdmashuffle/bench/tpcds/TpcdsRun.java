@@ -5,6 +5,7 @@ import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.harness.cli.StepProgress;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -30,8 +31,9 @@ final class TpcdsRun {
      * @param warmups that are not counted
      * @param rounds that each query has
      * @param repeatUnclear that those have in addition of which the rounds lie on both sides of the goal
+     * @param pause after each round
      */
-    record Counts(int starts, int warmups, int rounds, int repeatUnclear) {}
+    record Counts(int starts, int warmups, int rounds, int repeatUnclear, Duration pause) {}
 
     /** Takes all results so far, after each query. */
     interface Results {
@@ -90,6 +92,7 @@ final class TpcdsRun {
         for (int i = 1; goOn && i <= count; i++) {
             progress.starting(query + ", round " + i);
             QueryRound round = runner.round(query);
+            Thread.sleep(counts.pause().toMillis());
             rounds.add(round);
             goOn = round.isWorthRepeating();
         }

@@ -47,9 +47,11 @@ final class TpcdsTables {
         for (Configuration each : inOrder(report)) {
             text.append(String.format(
                     Locale.ROOT,
-                    "%s: sum of the medians %.1f s; executors killed %d, failed reads %d, map tasks again %d%n",
+                    "%s: sum of the medians %.1f s; executor time %.0f s; executors killed %d, failed reads %d,"
+                            + " map tasks again %d%n",
                     each.label(),
                     report.totalSeconds(each),
+                    report.executorSeconds(each),
                     report.faults(each, Faults::killed),
                     report.faults(each, Faults::failedReads),
                     report.faults(each, Faults::mapTasksAgain)));

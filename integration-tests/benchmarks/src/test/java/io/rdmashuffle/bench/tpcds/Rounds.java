@@ -21,12 +21,12 @@ final class Rounds {
                 millis * 2,
                 1_000,
                 Map.of(),
-                new QueryWork(reduceTasks, 500, 70, new QueryWork.Faults(1, 2, 3)),
+                new QueryWork(reduceTasks, 500, 70, 80, new QueryWork.Faults(1, 2, 3)),
                 "");
     }
 
     static QueryReply failed(String error) {
-        return new QueryReply("", 0, 0, 0, 0, Map.of(), new QueryWork(0, 0, 0, QueryWork.Faults.NONE), error);
+        return new QueryReply("", 0, 0, 0, 0, Map.of(), new QueryWork(0, 0, 0, 0, QueryWork.Faults.NONE), error);
     }
 
     /** Returns a round of sort-disk, sort-bare and ours. */

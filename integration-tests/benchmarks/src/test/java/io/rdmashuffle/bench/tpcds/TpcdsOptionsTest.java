@@ -7,6 +7,7 @@ import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Refusals;
 import io.rdmashuffle.harness.tpcds.QueryCatalogue;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -33,7 +34,7 @@ class TpcdsOptionsTest {
     void defaultsAreAllQueriesAtScaleOne() throws Exception {
         assertThat(queries()).hasSize(103);
         assertThat(bench.options.scale()).isEqualByComparingTo("1");
-        assertThat(bench.options.counts()).isEqualTo(new TpcdsRun.Counts(1, 1, 3, 2));
+        assertThat(bench.options.counts()).isEqualTo(new TpcdsRun.Counts(1, 1, 3, 2, Duration.ZERO));
         assertThat(bench.options.configurations())
                 .containsExactly(Configuration.SORT_DISK, Configuration.SORT_BARE, Configuration.OURS);
         assertThat(bench.options.reference()).isEqualTo(Configuration.SORT_DISK);

@@ -7,6 +7,7 @@ import io.rdmashuffle.demo.QueryVerdict;
 import io.rdmashuffle.harness.cli.StepProgress;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -72,7 +73,7 @@ class TpcdsRunTest {
                 Rounds.round(2_000, 1_000),
                 Rounds.round(800, 1_000),
                 Rounds.round(700, 1_000));
-        List<QueryResult> results = run(new TpcdsRun.Counts(1, 0, 2, 2), "bad", "good", "lucky");
+        List<QueryResult> results = run(new TpcdsRun.Counts(1, 0, 2, 2, Duration.ZERO), "bad", "good", "lucky");
         assertThat(runner.asked).containsExactly("bad", "bad", "good", "good", "lucky", "lucky", "lucky", "lucky");
         assertThat(results.get(2).ratio().orElseThrow().max()).isEqualTo(2);
         assertThat(results.get(2).isBelow(TpcdsReport.GOAL)).isTrue();
@@ -83,12 +84,12 @@ class TpcdsRunTest {
     void moreWarmUpsComeAfterAStartUnlessNoneAreWanted() throws Exception {
         script("q1", Rounds.round(1, 1));
         script("q2", Rounds.round(1, 1));
-        run(new TpcdsRun.Counts(1, 1, 1, 0), "q1", "q2");
+        run(new TpcdsRun.Counts(1, 1, 1, 0, Duration.ZERO), "q1", "q2");
         assertThat(runner.asked).containsExactly("warm q1", "warm q1", "warm q1", "warm q1", "q1", "warm q2", "q2");
         runner.cold = true;
         runner.asked.clear();
         script("q1", Rounds.round(1, 1));
-        run(new TpcdsRun.Counts(1, 0, 1, 0), "q1");
+        run(new TpcdsRun.Counts(1, 0, 1, 0, Duration.ZERO), "q1");
         assertThat(runner.asked).containsExactly("q1");
     }
 
@@ -96,7 +97,7 @@ class TpcdsRunTest {
     void eachStartHasAllQueriesExceptThoseThatFailed() throws Exception {
         script("q1", Rounds.round(1_000, 1_000), Rounds.round(3_000, 1_000));
         script("q2", Rounds.round(QueryVerdict.DIFFERENT, 1, 1, 1));
-        List<QueryResult> results = run(new TpcdsRun.Counts(2, 1, 1, 0), "q1", "q2");
+        List<QueryResult> results = run(new TpcdsRun.Counts(2, 1, 1, 0, Duration.ZERO), "q1", "q2");
         assertThat(runner.asked)
                 .containsExactly(
                         "warm q1", "warm q1", "warm q1", "warm q1", "q1", "warm q2", "q2", "restart", "warm q1",
@@ -108,7 +109,7 @@ class TpcdsRunTest {
     @Test
     void aQueryEndsWithTheRoundThatFails() throws Exception {
         script("q1", Rounds.round(QueryVerdict.DIFFERENT, 1, 1, 1));
-        List<QueryResult> results = run(new TpcdsRun.Counts(1, 0, 3, 2), "q1");
+        List<QueryResult> results = run(new TpcdsRun.Counts(1, 0, 3, 2, Duration.ZERO), "q1");
         assertThat(results.get(0).rounds()).hasSize(1);
         assertThat(results.get(0).verdict()).isEqualTo(QueryVerdict.DIFFERENT);
     }
