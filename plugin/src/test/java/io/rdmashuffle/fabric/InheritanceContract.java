@@ -77,7 +77,9 @@ public abstract class InheritanceContract {
 
     @AfterEach
     void close() {
-        ended.close();
+        if (ended != null) {
+            ended.close();
+        }
         fixture.close();
     }
 
