@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -90,12 +91,12 @@ final class EndedPools {
         now.forEach((fabricId, entry) -> {
             boolean isNew = entry.tended().getCount() > 0;
             try {
-                rails.forEach(rail -> register(rail, fabricId, entry.pool()));
-            } catch (NativeException | IllegalStateException e) {
-                if (isNew) {
-                    refused(rails, fabricId, entry, e);
-                } else {
-                    LOG.debug("A rail that is back cannot serve the pool of an ended process yet", e);
+                for (RunningRail rail : rails) {
+                    RuntimeException failure = register(rail, fabricId, entry.pool());
+                    if (failure != null && isNew) {
+                        refused(rails, fabricId, entry, failure);
+                        return;
+                    }
                 }
             } finally {
                 entry.tended().countDown();
@@ -117,9 +118,16 @@ final class EndedPools {
         rail.control().endInherited(fabricId);
     }
 
-    private static void register(RunningRail rail, long fabricId, EndedPool pool) {
-        if (!rail.rail().serves(fabricId, pool)) {
-            rail.rail().inherit(fabricId, pool);
+    /** Returns why the rail cannot serve a pool; null if it does. One that is back is tried again at the next tick. */
+    private static @Nullable RuntimeException register(RunningRail rail, long fabricId, EndedPool pool) {
+        try {
+            if (!rail.rail().serves(fabricId, pool)) {
+                rail.rail().inherit(fabricId, pool);
+            }
+            return null;
+        } catch (NativeException | IllegalStateException e) {
+            LOG.debug("A rail cannot serve the pool of an ended process", e);
+            return e;
         }
     }
 

@@ -154,7 +154,11 @@ class EndedPoolsTest {
         slot.recover();
         assertThat(running()).isNotSameAs(lost);
         assertThat(isServed()).isFalse();
+        rdma.fail("ibv_reg_mr", Errno.ENOMEM);
         tend();
-        assertThat(isServed()).isTrue();
+        assertThat(isServed()).isFalse();
+        rdma.repair("ibv_reg_mr");
+        tend();
+        assertThat(isServed()).as("tried again").isTrue();
     }
 }

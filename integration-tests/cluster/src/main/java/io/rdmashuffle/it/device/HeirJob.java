@@ -14,6 +14,7 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.sql.SparkSession;
 import scala.Tuple2;
@@ -40,9 +41,15 @@ final class HeirJob {
         this.rows = rows;
     }
 
-    /** Signals when the executor has been removed. */
-    private static final class Removal extends SparkListener {
+    /** Signals when the executor has been removed, and when another has come. */
+    private static final class Replacement extends SparkListener {
         private final CountDownLatch removed = new CountDownLatch(1);
+        private final CountDownLatch added = new CountDownLatch(1);
+
+        @Override
+        public void onExecutorAdded(SparkListenerExecutorAdded event) {
+            added.countDown();
+        }
 
         @Override
         public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
@@ -59,7 +66,7 @@ final class HeirJob {
                 .mapToPair(id -> new Tuple2<>(id, Long.toString(id).repeat(10)))
                 .partitionBy(new HashPartitioner(REDUCES));
         String first = sum(shuffled);
-        killExecutor();
+        replaceExecutor();
         awaitHeir();
         context.setJobGroup("again", "after an executor was killed");
         String second = sum(shuffled);
@@ -80,13 +87,10 @@ final class HeirJob {
         return "sum " + shuffled.map(row -> (long) row._2.hashCode()).reduce(Long::sum);
     }
 
-    /** Waits for another executor in its place, too; by then all know the heir. */
-    private void awaitHeir() throws InterruptedException {
+    private static void awaitHeir() throws InterruptedException {
         RdmaShuffleManager manager = (RdmaShuffleManager) SparkEnv.get().shuffleManager();
-        int executors = context.sc().statusTracker().getExecutorInfos().length + 1;
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_SECONDS);
-        while (context.sc().statusTracker().getExecutorInfos().length < executors
-                || manager.statistics(ANSWER_TIMEOUT).total(ShuffleCounter.POOLS_INHERITED) == 0) {
+        while (manager.statistics(ANSWER_TIMEOUT).total(ShuffleCounter.POOLS_INHERITED) == 0) {
             if (System.nanoTime() - deadline >= 0) {
                 throw new IllegalStateException("no executor serves the pool of executor " + VICTIM);
             }
@@ -94,18 +98,21 @@ final class HeirJob {
         }
     }
 
-    private void killExecutor() throws InterruptedException {
-        Removal removal = new Removal();
+    /** Waits for another executor in its place, too: by then the others know the heir. */
+    private void replaceExecutor() throws InterruptedException {
+        Replacement replacement = new Replacement();
         SparkContext scala = context.sc();
-        scala.addSparkListener(removal);
+        scala.addSparkListener(replacement);
         ProcessHandle victim = ProcessHandle.current()
                 .descendants()
                 .filter(process -> process.info().commandLine().orElse("").contains(" --executor-id " + VICTIM + " "))
                 .findAny()
                 .orElseThrow(() -> new IllegalStateException("no executor " + VICTIM));
-        if (!victim.destroyForcibly() || !removal.removed.await(WAIT_SECONDS, TimeUnit.SECONDS)) {
-            throw new IllegalStateException("executor " + VICTIM + " is still there");
+        if (!victim.destroyForcibly()
+                || !replacement.removed.await(WAIT_SECONDS, TimeUnit.SECONDS)
+                || !replacement.added.await(WAIT_SECONDS, TimeUnit.SECONDS)) {
+            throw new IllegalStateException("executor " + VICTIM + " is still there, or no other has come");
         }
-        scala.removeSparkListener(removal);
+        scala.removeSparkListener(replacement);
     }
 }
