@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,8 +50,10 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
      *
      * @param fabric path to use; null draws one for every application
      * @param poolDirectory where pools lie
+     * @param faults allowed ones
      */
-    static ApplicationPlan random(long seed, int number, Way way, @Nullable ShuffleMode fabric, Path poolDirectory) {
+    static ApplicationPlan random(
+            long seed, int number, Way way, @Nullable ShuffleMode fabric, Path poolDirectory, Set<Fault> faults) {
         Random random = new Random(seed + number * SEED_STEP);
         int executors = way == Way.COPIED || way == Way.ON_DISK ? 4 : 2 + random.nextInt(2);
         Map<String, String> conf = new LinkedHashMap<>();
@@ -71,7 +74,14 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
             }
         }
         timeouts(conf);
-        return new ApplicationPlan(number, way, executors, conf, steps(random, way));
+        return new ApplicationPlan(number, way, executors, conf, steps(random, way, faults));
+    }
+
+    /** Returns this plan with configuration of every application, which wins. */
+    ApplicationPlan with(Map<String, String> more) {
+        Map<String, String> all = new LinkedHashMap<>(conf);
+        all.putAll(more);
+        return new ApplicationPlan(number, way, executors, all, steps);
     }
 
     private static void pools(Random random, Map<String, String> conf) {
@@ -182,13 +192,13 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
     }
 
     /** Of an application that has its way, two jobs in three are large, so that bytes go that way. */
-    private static List<Step> steps(Random random, Way way) {
+    private static List<Step> steps(Random random, Way way, Set<Fault> faults) {
         List<Step> steps = new ArrayList<>();
         int count = 5 + random.nextInt(MOST_STEPS - 4);
         for (int i = 0; i < count; i++) {
             JobSpec job = JobSpec.random(random, way.isLarge(random.nextInt(3)));
-            Fault during = random.nextInt(100) < FAULTS_PERCENT / 2 ? Fault.random(random, false) : null;
-            Fault between = random.nextInt(100) < FAULTS_PERCENT ? Fault.random(random, true) : null;
+            Fault during = random.nextInt(100) < FAULTS_PERCENT / 2 ? Fault.random(random, false, faults) : null;
+            Fault between = random.nextInt(100) < FAULTS_PERCENT ? Fault.random(random, true, faults) : null;
             steps.add(new Step(job, during, random.nextDouble(), between));
         }
         return steps;

@@ -4,6 +4,8 @@ package io.rdmashuffle.it.soak;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** Fault that a soak injects. */
 enum Fault {
@@ -31,11 +33,11 @@ enum Fault {
         this.whileRunning = whileRunning;
     }
 
-    /** Draws one that may happen between two jobs, or else while one runs. */
-    static Fault random(Random random, boolean betweenJobs) {
+    /** Draws one of these that may happen between two jobs, or else while one runs; null if none may. */
+    static @Nullable Fault random(Random random, boolean betweenJobs, Set<Fault> faults) {
         List<Fault> possible = Arrays.stream(values())
-                .filter(fault -> betweenJobs ? fault != PAUSED : fault.whileRunning)
+                .filter(fault -> faults.contains(fault) && (betweenJobs ? fault != PAUSED : fault.whileRunning))
                 .toList();
-        return possible.get(random.nextInt(possible.size()));
+        return possible.isEmpty() ? null : possible.get(random.nextInt(possible.size()));
     }
 }

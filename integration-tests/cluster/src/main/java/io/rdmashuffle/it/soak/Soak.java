@@ -4,6 +4,7 @@ package io.rdmashuffle.it.soak;
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.cli.ShuffleModeConverter;
+import io.rdmashuffle.harness.cli.SparkKeys;
 import io.rdmashuffle.harness.cli.Tool;
 import io.rdmashuffle.harness.spark.ShuffleMeter;
 import java.io.IOException;
@@ -13,10 +14,12 @@ import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -82,6 +85,19 @@ public final class Soak extends Tool {
                     + " printed for the application to repeat. One of: ${COMPLETION-CANDIDATES}")
     private @Nullable Way way;
 
+    @Option(
+            names = "--faults",
+            split = ",",
+            paramLabel = "FAULT,...",
+            description = "The only faults that may happen, instead of all: ${COMPLETION-CANDIDATES}")
+    private Set<Fault> faults = EnumSet.allOf(Fault.class);
+
+    @Option(
+            names = "--conf",
+            paramLabel = "KEY=VALUE",
+            description = "Spark configuration of every application, which wins over the drawn one; repeatable")
+    private Map<String, String> conf = new LinkedHashMap<>();
+
     private Soak() {}
 
     /** Called by {@code bin/soak}. */
@@ -107,7 +123,9 @@ public final class Soak extends Tool {
                 if (over && (report.belowLeastShare().isEmpty() || afterEnd++ == MOST_AFTER_END)) {
                     break;
                 }
-                ApplicationPlan plan = ApplicationPlan.random(seed, number, wayOf(number, report), fabric, pools);
+                ApplicationPlan plan = ApplicationPlan.random(
+                                seed, number, wayOf(number, report), fabric, pools, faults)
+                        .with(conf);
                 long least = System.nanoTime() + SHORTEST.toNanos();
                 new SoakRun(workspace, run, pools, plan, reference, report).run(Math.max(end, least));
                 out.printf(
@@ -143,6 +161,7 @@ public final class Soak extends Tool {
         if (first < 0) {
             throw new IllegalArgumentException("--first " + first + ": allowed is 0 and more");
         }
+        SparkKeys.check("--conf", conf.keySet());
         if (fabric == ShuffleMode.SORT) {
             throw new IllegalArgumentException("--fabric sort: it would be compared with itself");
         }

@@ -16,9 +16,10 @@ import org.junit.jupiter.api.Test;
 @Tag("unit")
 class ApplicationPlanTest {
     private static final Path POOLS = Path.of("/dev/shm/x");
+    private static final Set<Fault> ALL = EnumSet.allOf(Fault.class);
 
     private static ApplicationPlan plan(long seed, int number) {
-        return ApplicationPlan.random(seed, number, Way.of(number, Map.of()), null, POOLS);
+        return ApplicationPlan.random(seed, number, Way.of(number, Map.of()), null, POOLS, ALL);
     }
 
     @Test
@@ -31,10 +32,36 @@ class ApplicationPlanTest {
     @Test
     void aFabricThatIsAskedForIsEveryApplications() {
         for (int number = 0; number < 20; number++) {
-            assertThat(ApplicationPlan.random(1, number, Way.IN_PLACE, ShuffleMode.VERBS, POOLS)
+            assertThat(ApplicationPlan.random(1, number, Way.IN_PLACE, ShuffleMode.VERBS, POOLS, ALL)
                             .conf())
                     .containsEntry("spark.shuffle.rdma.fabric.mode", "verbs");
         }
+    }
+
+    @Test
+    void onlyTheFaultsThatAreAskedForHappen() {
+        Set<Fault> drawn = EnumSet.noneOf(Fault.class);
+        for (int number = 0; number < 20; number++) {
+            Set<Fault> faults = EnumSet.of(Fault.KILLED, Fault.DAMAGED);
+            for (ApplicationPlan.Step step : ApplicationPlan.random(1, number, Way.DRAWN, null, POOLS, faults)
+                    .steps()) {
+                assertThat(step.during()).isIn(Fault.KILLED, null);
+                Fault between = step.between();
+                if (between != null) {
+                    drawn.add(between);
+                }
+            }
+        }
+        assertThat(drawn).containsExactly(Fault.KILLED, Fault.DAMAGED);
+    }
+
+    @Test
+    void configurationThatIsAskedForWins() {
+        assertThat(plan(1, 1)
+                        .with(Map.of("spark.shuffle.rdma.outlive.enabled", "x"))
+                        .conf())
+                .containsEntry("spark.shuffle.rdma.outlive.enabled", "x")
+                .containsKey("spark.shuffle.rdma.pool.maxSize");
     }
 
     @Test
@@ -100,16 +127,18 @@ class ApplicationPlanTest {
     @Test
     void everyWaySettlesWhatItNeeds() {
         for (long seed = 0; seed < 20; seed++) {
-            assertThat(ApplicationPlan.random(seed, 1, Way.COPIED, null, POOLS).conf())
+            assertThat(ApplicationPlan.random(seed, 1, Way.COPIED, null, POOLS, ALL)
+                            .conf())
                     .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "false")
                     .containsEntry("spark.shuffle.rdma.pool.maxSize", "256m")
                     .doesNotContainKey("spark.shuffle.compress");
-            assertThat(ApplicationPlan.random(seed, 1, Way.ON_DISK, null, POOLS).conf())
+            assertThat(ApplicationPlan.random(seed, 1, Way.ON_DISK, null, POOLS, ALL)
+                            .conf())
                     .containsEntry("spark.shuffle.rdma.disk.enabled", "true")
                     .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "false")
                     .containsEntry("spark.shuffle.rdma.pool.maxSize", "1m")
                     .doesNotContainKey("spark.shuffle.compress");
-            assertThat(ApplicationPlan.random(seed, 1, Way.IN_PLACE, null, POOLS)
+            assertThat(ApplicationPlan.random(seed, 1, Way.IN_PLACE, null, POOLS, ALL)
                             .conf())
                     .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "true")
                     .containsEntry("spark.shuffle.rdma.pool.maxSize", "256m");
