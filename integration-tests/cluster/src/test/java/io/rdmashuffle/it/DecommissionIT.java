@@ -42,7 +42,8 @@ class DecommissionIT {
     final PoolFolder pools = new PoolFolder();
 
     private Map<String, String> conf(String... more) {
-        Map<String, String> conf = pools.conf(more);
+        Map<String, String> conf = pools.conf("spark.shuffle.rdma.outlive.enabled", "false");
+        conf.putAll(pools.conf(more));
         conf.put("spark.shuffle.compress", "false");
         conf.put("spark.decommission.enabled", "true");
         conf.put("spark.storage.decommission.enabled", "true");

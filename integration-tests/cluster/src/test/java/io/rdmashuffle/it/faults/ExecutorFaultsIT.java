@@ -35,7 +35,8 @@ import scala.Tuple2;
 
 /**
  * Tests of executors that die, pause, run out of memory, cancel tasks, or have overwritten memory, for every kind of
- * shuffle: invariants I3, I6 and I7.
+ * shuffle: invariants I3, I6 and I7. Map outputs end with their executor here; elsewhere they do not
+ * ({@link OutlivingIT}).
  */
 @Tag("system")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
@@ -60,6 +61,7 @@ class ExecutorFaultsIT {
      * of a task if it were not told to avoid executors where that task has failed.
      */
     private static final Map<String, String> CONF = Map.ofEntries(
+            Map.entry("spark.shuffle.rdma.outlive.enabled", "false"),
             Map.entry("spark.reducer.maxSizeInFlight", "256k"),
             Map.entry("spark.shuffle.rdma.fabric.readTimeout", "2s"),
             Map.entry("spark.shuffle.rdma.fetch.timeout", "4s"),

@@ -32,8 +32,9 @@ class IndeterminateStageIT {
     @ParameterizedTest
     @ShuffleKinds({ShuffleKind.COPIED, ShuffleKind.OVER_TCP, ShuffleKind.STREAMS})
     void isRolledBack(ShuffleKind kind) throws Exception {
-        try (KindCluster cluster =
-                KindCluster.start(kind, 3, local, Map.of("spark.shuffle.rdma.registry.sweepInterval", "2s"))) {
+        Map<String, String> conf = Map.of(
+                "spark.shuffle.rdma.registry.sweepInterval", "2s", "spark.shuffle.rdma.outlive.enabled", "false");
+        try (KindCluster cluster = KindCluster.start(kind, 3, local, conf)) {
             Watched watched = cluster.watch();
             JavaPairRDD<Integer, Integer> reduced = JavaSparkContext.fromSparkContext(
                             cluster.spark().context())

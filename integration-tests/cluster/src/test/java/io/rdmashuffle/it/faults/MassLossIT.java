@@ -33,6 +33,7 @@ class MassLossIT {
                 "spark.executor.memory", "512m",
                 "spark.master", "local-cluster[" + EXECUTORS + ",1,512]",
                 "spark.shuffle.rdma.pool.maxSize", "64m",
+                "spark.shuffle.rdma.outlive.enabled", "false",
                 "spark.shuffle.rdma.fetch.timeout", "10s",
                 "spark.shuffle.io.retryWait", "500ms",
                 "spark.shuffle.rdma.registry.sweepInterval", "2s");

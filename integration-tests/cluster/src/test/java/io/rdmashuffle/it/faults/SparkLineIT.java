@@ -64,6 +64,7 @@ class SparkLineIT {
 
     private void runJobsMigrateAndLose(ShuffleKind kind) throws Exception {
         Map<String, String> conf = Map.of(
+                "spark.shuffle.rdma.outlive.enabled", "false",
                 "spark.sql.autoBroadcastJoinThreshold", "-1",
                 "spark.sql.shuffle.orderIndependentChecksum.enabled", "true",
                 "spark.decommission.enabled", "true",
