@@ -13,8 +13,9 @@ public final class MetricsConfig {
     public static final ConfigEntry<Duration> INTERVAL =
             ConfigEntry.duration("metrics.interval", "10s").between("1s", "1h").doc("""
                 Interval of an executor's reports to the driver while its counters change, for the driver's metrics,
-                the UI tab and the event log. In large clusters each executor reports less often, so that the driver
-                gets at most 50 reports per second: with 1000 executors every 20s.
+                the UI tab and the event log; while its pool grows it reports every second. In large clusters each
+                executor reports less often, so that the driver gets at most 50 reports per second: with 1000 executors
+                every 20s.
                 """);
     public static final ConfigEntry<Duration> EVENT_INTERVAL = ConfigEntry.duration("metrics.eventInterval", "1min")
             .between("1s", "1d")

@@ -223,8 +223,8 @@ public final class ShuffleConfig {
                 """);
     public static final ConfigEntry<Long> OUTLIVE_MAX_BYTES =
             ConfigEntry.bytes("outlive.maxBytes", "4g").between("0", "1p").doc("""
-                Maximum of the pools of ended executors that an application keeps on a host. Beyond it the oldest are
-                dropped, and Spark writes their map outputs again.
+                Maximum of the pools of ended executors that an application keeps on a host, by their last reports.
+                Beyond it the oldest are dropped, and Spark writes their map outputs again.
                 """);
 
     public static final ConfigEntry<Duration> OUTLIVE_HOLD =

@@ -158,13 +158,18 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Returns whether an application goes on on this host: its directory exists, or without one a process of it holds
-     * another pool.
+     * Returns whether an application goes on on this host: a process of it holds another pool, or its directory exists
+     * and a process of it lived less than a day ago.
      *
      * @param pool directory of a pool of the application, which does not count
      */
     public static boolean goesOn(Path pool, PoolApplication application) {
         return PoolDirectory.goesOn(pool, application);
+    }
+
+    /** Records that the application of a dead process's pool goes on on this host. */
+    public static void touch(Path pool) {
+        PoolDirectory.touch(pool);
     }
 
     /**
@@ -341,7 +346,7 @@ public final class Pool implements AutoCloseable {
         return count;
     }
 
-    /** Searches for files of the pool that another program has removed. */
+    /** Searches for files of the pool that another program has removed, and records that this process lives. */
     public void checkFiles() {
         factory.checkFiles();
     }

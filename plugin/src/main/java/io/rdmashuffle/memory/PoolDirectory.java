@@ -15,6 +15,9 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -56,6 +59,9 @@ final class PoolDirectory implements AutoCloseable {
 
     /** A sweeper may hold the lock of a directory that is not locked yet; then it removes that one. */
     private static final int MAX_ATTEMPTS = 1000;
+
+    /** How long files wait for a process of their application, whose directory a failed cluster manager leaves. */
+    private static final Duration MOST_ALONE = Duration.ofDays(1);
 
     /** Some 50 ms of a sweep. */
     private static final int MAX_LISTED = 1 << 16;
@@ -209,14 +215,41 @@ final class PoolDirectory implements AutoCloseable {
     }
 
     /**
-     * Returns whether an application goes on on this host, so that files of its dead processes are kept: its directory
-     * exists, or without one a process of it holds another pool in the same parent.
+     * Returns whether an application goes on on this host, so that files of its dead processes are kept: a process of
+     * it holds another pool in the same parent, or its directory exists and a process that touched the pool lived less
+     * than a day ago. If its directory is gone, it has ended.
      */
     static boolean goesOn(Path pool, PoolApplication application) {
         Path directory = application.directory();
-        return directory == null
-                ? isHeldBeside(pool, application.id())
-                : Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS);
+        if (directory != null && !Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        return (directory != null && livedLately(pool)) || isHeldBeside(pool, application.id());
+    }
+
+    private static boolean livedLately(Path pool) {
+        try {
+            Instant last =
+                    Files.getLastModifiedTime(pool, LinkOption.NOFOLLOW_LINKS).toInstant();
+            return last.plus(MOST_ALONE).isAfter(Instant.now());
+        } catch (IOException e) {
+            LOG.debug("Cannot look at {}", pool, e);
+            return false;
+        }
+    }
+
+    /** Records that the owner lives. */
+    void touch() {
+        touch(FileStatus.path(fd));
+    }
+
+    /** Records that a process of the application lives. */
+    static void touch(Path pool) {
+        try {
+            Files.setLastModifiedTime(pool, FileTime.from(Instant.now()));
+        } catch (IOException e) {
+            LOG.debug("Cannot set the time of {}", pool, e);
+        }
     }
 
     private static boolean isHeldBeside(Path pool, String applicationId) {

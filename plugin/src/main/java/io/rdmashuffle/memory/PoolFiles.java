@@ -205,10 +205,11 @@ final class PoolFiles implements AutoCloseable {
         return created;
     }
 
-    /** Searches for files that another program has removed, of which it warns once. */
+    /** Records that this process lives, and searches for files that another program has removed: it warns once. */
     synchronized void check() {
         PoolDirectory held = directory;
         if (!closed && held != null) {
+            held.touch();
             countRemoved(held);
         }
     }
@@ -252,6 +253,7 @@ final class PoolFiles implements AutoCloseable {
         keepAtExit();
         synchronized (this) {
             if (!closed && directory != null) {
+                directory.touch();
                 directory.close();
             }
             closed = true;

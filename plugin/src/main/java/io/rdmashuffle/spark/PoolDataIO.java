@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.SparkSettings;
+import io.rdmashuffle.spark.support.KeptOutputs;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.api.ShuffleDataIO;
@@ -40,9 +41,10 @@ public final class PoolDataIO implements ShuffleDataIO {
     /** Returns Spark's own driver components, which notify every executor of removed shuffles. */
     @Override
     public ShuffleDriverComponents driver() {
-        // With an external shuffle service Spark keeps outputs of lost executors anyway.
-        SparkSettings settings = new SparkSettings(key -> conf.get(key, null));
-        boolean reliable = settings.keepsOutputs(ShuffleSettings.read(conf)) && !settings.isServed();
+        // Without our manager nothing would drop outputs. With an external shuffle service Spark keeps them anyway.
+        boolean reliable = SparkEnv.get().shuffleManager() instanceof Owner
+                && KeptOutputs.areKept(conf, ShuffleSettings.read(conf))
+                && !new SparkSettings(key -> conf.get(key, null)).isServed();
         return reliable ? new ReliableComponents() : new LocalDiskShuffleDriverComponents();
     }
 

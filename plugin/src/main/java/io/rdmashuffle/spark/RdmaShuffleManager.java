@@ -194,7 +194,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         if (!isDriver) {
             runtime().memory();
         } else if (isLocal) {
-            PoolSizing.on(conf, config);
+            PoolSizing.on(conf, config, false);
         }
     }
 

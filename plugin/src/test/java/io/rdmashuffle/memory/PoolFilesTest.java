@@ -12,7 +12,10 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -114,6 +117,40 @@ class PoolFilesTest {
         assertThat(Pool.removeAbandoned(directory)).isOne();
         assertThat(directory).isEmptyDirectory();
         Files.createDirectory(application);
+    }
+
+    /** A cluster manager that was killed does not remove the directory. */
+    @Test
+    void filesWaitADayForAnotherProcessOfTheirApplication(@TempDir Path application) throws Exception {
+        Process victim = holder(application.toString());
+        Path pool = Objects.requireNonNull(files().get(0).getParent());
+        victim.destroyForcibly().waitFor();
+        Files.setLastModifiedTime(pool, FileTime.from(Instant.now().minus(Duration.ofHours(23))));
+        assertThat(Pool.removeAbandoned(directory)).isZero();
+        Files.setLastModifiedTime(pool, FileTime.from(Instant.now().minus(Duration.ofHours(25))));
+        Process other = holder(application.toString());
+        assertThat(Pool.removeAbandoned(directory))
+                .as("one of the application lives")
+                .isZero();
+        Pool.touch(pool);
+        other.destroyForcibly().waitFor();
+        assertThat(Pool.removeAbandoned(directory)).as("one lived just now").isZero();
+        Files.setLastModifiedTime(pool, FileTime.from(Instant.now().minus(Duration.ofHours(25))));
+        assertThat(Pool.removeAbandoned(directory)).isOne();
+        assertThat(files()).as("those of the other").hasSize(5);
+    }
+
+    @Test
+    void aPoolShowsThatItsOwnerLives(@TempDir Path application) throws Exception {
+        PoolSettings settings = new PoolSettings(directory, 1 << 20, 0, 256 << 10, false)
+                .outliving(new PoolApplication("app-1", application));
+        FileTime past = FileTime.from(Instant.now().minus(Duration.ofDays(2)));
+        try (Pool pool = Pool.create(settings, region -> {})) {
+            Path files = Objects.requireNonNull(pool.filesPath());
+            Files.setLastModifiedTime(files, past);
+            pool.checkFiles();
+            assertThat(Files.getLastModifiedTime(files)).isGreaterThan(past);
+        }
     }
 
     @Test

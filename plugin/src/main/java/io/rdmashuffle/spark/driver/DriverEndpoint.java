@@ -30,6 +30,7 @@ import io.rdmashuffle.spark.metrics.CounterValues;
 import io.rdmashuffle.spark.rpc.RegistryAsk;
 import io.rdmashuffle.spark.rpc.RegistryEndpoint;
 import io.rdmashuffle.spark.rpc.RegistryEnvelope;
+import io.rdmashuffle.spark.support.KeptOutputs;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
@@ -117,7 +118,7 @@ public final class DriverEndpoint implements AutoCloseable {
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
         SparkSettings settings = new SparkSettings(key -> context.conf().get(key, null));
         this.served = settings.isServed();
-        this.orphans = settings.keepsOutputs(config)
+        this.orphans = KeptOutputs.areKept(context.conf(), config)
                 ? new Orphans(
                         served ? Orphans.Readers.SERVICE : Orphans.Readers.SHARED_MEMORY,
                         config.get(ShuffleConfig.OUTLIVE_MAX_BYTES),

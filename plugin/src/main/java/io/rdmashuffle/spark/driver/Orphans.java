@@ -62,6 +62,8 @@ final class Orphans {
     private final Set<String> leaving = new HashSet<>();
     /** Hosts on which files of ended executors are not needed any more. */
     private final Set<String> dropped = new HashSet<>();
+
+    private boolean hasWarnedOfBound;
     /** Whether the application has ended: nothing is kept any more. */
     private boolean isOver;
 
@@ -269,9 +271,13 @@ final class Orphans {
             return;
         }
         long own = known == null ? unknownBytes : known;
-        boolean isMortal = mortal.remove(executorId) || own > maxBytes || isOver;
+        boolean isMortal = mortal.remove(executorId) || isOver;
         Member ended = isMortal ? null : outliving(executorId);
-        if (ended == null || !spark.has(executorId)) {
+        boolean isTooLarge = own > maxBytes;
+        if (ended != null && isTooLarge && spark.has(executorId)) {
+            warnOfBound(executorId);
+        }
+        if (ended == null || isTooLarge || !spark.has(executorId)) {
             registry.memberRemoved(executorId);
             spark.removeAll(executorId);
             return;
@@ -293,10 +299,21 @@ final class Orphans {
                 return;
             }
             held -= oldest.getValue().bytes;
-            drop(
-                    oldest.getKey(),
-                    "ended executors of " + (readers == Readers.SERVICE ? host : "its host") + " hold more than "
-                            + Quantities.mebibytes(maxBytes) + " (spark.shuffle.rdma.outlive.maxBytes)");
+            String on = readers == Readers.SERVICE ? host : "its host";
+            drop(oldest.getKey(), "ended executors of " + on + " hold more than " + Quantities.mebibytes(maxBytes));
+            warnOfBound(oldest.getKey());
+        }
+    }
+
+    /** Spark writes outputs again that would be there with more memory. */
+    private void warnOfBound(String executorId) {
+        if (!hasWarnedOfBound) {
+            hasWarnedOfBound = true;
+            LOG.warn(
+                    "The map outputs of ended executor {} are written again: ended executors of a host may hold {}"
+                            + " (spark.shuffle.rdma.outlive.maxBytes)",
+                    executorId,
+                    Quantities.mebibytes(maxBytes));
         }
     }
 

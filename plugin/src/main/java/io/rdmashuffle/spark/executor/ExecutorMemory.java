@@ -184,7 +184,7 @@ public final class ExecutorMemory implements AutoCloseable {
      * @throws IllegalArgumentException if this host cannot hold the pool and it may not shrink, saying what to raise
      */
     static ExecutorMemory create(SparkConf conf, ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
-        PoolSizing sizing = PoolSizing.on(conf, config);
+        PoolSizing sizing = PoolSizing.on(conf, config, hasPeers);
         DiskTier disk = config.get(ShuffleConfig.DISK_ENABLED) ? diskTier(config) : null;
         FabricChoice.Opened opened =
                 hasPeers ? FabricChoice.open(conf, config, sizing.settings(), disk) : FabricChoice.Opened.nothing();
@@ -375,6 +375,11 @@ public final class ExecutorMemory implements AutoCloseable {
         return pool.memory().outlives()
                 && (serviceFiles != null
                         || fabrics.stream().anyMatch(fabric -> fabric.name().equals(ShmFabric.NAME)));
+    }
+
+    /** Returns the length of the pool's files. */
+    long poolBytes() {
+        return pool.memory().usage().capacityBytes();
     }
 
     /** Adds the numbers that are read off the pool and the fabrics. */

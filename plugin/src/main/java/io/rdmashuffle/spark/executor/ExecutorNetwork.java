@@ -35,6 +35,7 @@ import io.rdmashuffle.spark.rpc.PeerMessages;
 import io.rdmashuffle.spark.rpc.PeerTransfer;
 import io.rdmashuffle.spark.rpc.RegistryAsk;
 import io.rdmashuffle.spark.rpc.RegistryEndpoint;
+import io.rdmashuffle.spark.support.KeptOutputs;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -129,7 +130,7 @@ final class ExecutorNetwork implements AutoCloseable {
         agent.addListener(inherited);
         this.lookups = new PeerLookups(config.get(ShuffleConfig.FETCH_TIMEOUT));
         SparkSettings settings = new SparkSettings(key -> env.conf().get(key, null));
-        boolean haveHeirs = settings.keepsOutputs(config) && !settings.isServed();
+        boolean haveHeirs = KeptOutputs.areKept(env.conf(), config) && !settings.isServed();
         this.heirs =
                 haveHeirs ? new MemberHeirs(agent, config.get(ShuffleConfig.OUTLIVE_HOLD), lookups.executor()) : null;
         this.client = new TransferClient(

@@ -14,7 +14,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Periodic reports of this executor to the driver while counters change: at an interval, which grows with the number of
- * executors so that the driver gets at most 50 reports a second, and once more at the end.
+ * executors so that the driver gets at most 50 reports a second, and once more at the end. While a number grows that
+ * the driver must know if this executor ends, they come every second, with more than 50 executors less often.
  *
  * <p><b>Threading:</b> {@link #run} is called by one thread again and again, {@link #reportLast} by any, once.
  */
@@ -28,12 +29,14 @@ final class ExecutorReporter implements Runnable {
     private final Function<Occasion, Report> reports;
     private final Function<Report, Receipt> driver;
     private final IntSupplier executors;
+    private final LongSupplier urgent;
     private final long intervalNanos;
     private final LongSupplier nanoClock;
     /** Last report that the driver accepted; confined to the thread that runs this. */
     private @Nullable Report taken;
 
     private long lastNanos;
+    private long lastUrgent;
     private boolean begun;
     private boolean ended;
 
@@ -43,16 +46,19 @@ final class ExecutorReporter implements Runnable {
      * @param reports makes a report
      * @param driver takes a report
      * @param executors how many there are in the application
+     * @param urgent a number whose growth is reported at once
      */
     ExecutorReporter(
             Function<Occasion, Report> reports,
             Function<Report, Receipt> driver,
             IntSupplier executors,
+            LongSupplier urgent,
             Duration interval,
             LongSupplier nanoClock) {
         this.reports = reports;
         this.driver = driver;
         this.executors = executors;
+        this.urgent = urgent;
         this.intervalNanos = interval.toNanos();
         this.nanoClock = nanoClock;
     }
@@ -61,13 +67,16 @@ final class ExecutorReporter implements Runnable {
     @Override
     public void run() {
         long now = nanoClock.getAsLong();
+        long number = urgent.getAsLong();
         synchronized (this) {
-            long interval = Math.max(intervalNanos, NANOS_PER_EXECUTOR * executors.getAsInt());
+            long least = NANOS_PER_EXECUTOR * executors.getAsInt();
+            long interval = number > lastUrgent ? least : Math.max(intervalNanos, least);
             if (ended || (begun && now - lastNanos < interval)) {
                 return;
             }
             begun = true;
             lastNanos = now;
+            lastUrgent = number;
         }
         Report report = reports.apply(Occasion.USUAL);
         if (!report.equals(taken) && driver.apply(report) != Receipt.NONE) {

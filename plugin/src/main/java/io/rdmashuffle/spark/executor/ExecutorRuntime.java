@@ -171,7 +171,7 @@ public final class ExecutorRuntime implements AutoCloseable {
                             "demotion",
                             List.of(held::demote, this::joinWithOutputs, this::registerMetrics),
                             DEMOTION_INTERVAL);
-                    if (!isLocal && config.get(ShuffleConfig.OUTLIVE_ENABLED)) {
+                    if (held.mayLeave()) {
                         joiner = new PeriodicWork("join", List.of(this::joinEarly), JOIN_INTERVAL);
                     }
                 }
@@ -197,13 +197,20 @@ public final class ExecutorRuntime implements AutoCloseable {
                 PeriodicWork.intervalFor(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)));
     }
 
-    /** Pools of this application are kept as long as their executors are members, others as long as theirs goes on. */
+    /**
+     * Pools of this application are kept as long as their executors are members, and marked as needed; others as long
+     * as their application goes on.
+     */
     private boolean isKept(Path pool, PoolApplication application) {
         if (!application.id().equals(conf.get("spark.app.id", ""))) {
             return Pool.goesOn(pool, application);
         }
         ExecutorNetwork joined = network;
-        return joined == null || joined.mayBeMember(pool);
+        boolean kept = joined == null || joined.mayBeMember(pool);
+        if (kept) {
+            Pool.touch(pool);
+        }
+        return kept;
     }
 
     private void releaseAbsentRegions() {
@@ -244,10 +251,17 @@ public final class ExecutorRuntime implements AutoCloseable {
                 this::report,
                 report -> send(report, joined),
                 joined::peers,
+                this::urgent,
                 config.get(MetricsConfig.INTERVAL),
                 System::nanoTime);
         reporter = made;
         reports = new PeriodicWork("report", List.of(made), ExecutorReporter.TICK);
+    }
+
+    /** Grows with the pool, and with the first map output in Spark's files: both decide whether outputs are kept. */
+    private long urgent() {
+        long filed = counters.snapshot().getOrDefault(ShuffleCounter.MAP_OUTPUTS_FILED, 0L);
+        return memory().poolBytes() + Math.min(1, filed);
     }
 
     private Receipt send(Report report, ExecutorNetwork joined) {
@@ -482,7 +496,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         closeOrWarn("cleaner", cleaner);
         closeOrWarn("upkeep", upkeep);
         ExecutorMemory held = memory;
-        if (held != null && config.get(ShuffleConfig.OUTLIVE_ENABLED)) {
+        if (held != null && held.mayLeave()) {
             // The driver has dropped outputs of ended executors at the end, or if this is the last on its host.
             closeOrWarn("pool directory", () -> held.tendFiles(this::isKept));
         }

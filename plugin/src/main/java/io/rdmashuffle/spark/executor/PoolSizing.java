@@ -4,17 +4,21 @@ package io.rdmashuffle.spark.executor;
 import io.rdmashuffle.conf.Hugepages;
 import io.rdmashuffle.conf.OnShortage;
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolApplication;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.RegionListener;
+import io.rdmashuffle.spark.support.KeptOutputs;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
@@ -46,33 +50,49 @@ public final class PoolSizing {
     }
 
     /**
-     * Compares the configuration to this host, after memory of dead processes was freed.
+     * Compares the configuration to this host, after memory of dead processes was freed. If the pool may not shrink,
+     * pools of ended executors of the application are removed for it.
      *
+     * @param hasPeers whether other executors may read the pool, also when this process has ended
      * @throws IllegalArgumentException if the host has less and {@code spark.shuffle.rdma.pool.onShortage=fail}; the
      *     message has the remedy
      */
-    public static PoolSizing on(SparkConf conf, ShuffleConfig config) {
+    public static PoolSizing on(SparkConf conf, ShuffleConfig config, boolean hasPeers) {
+        return on(conf, config, hasPeers, System::getenv, wanted -> HostLimits.read(wanted, otherBytes(conf)));
+    }
+
+    /** Does so with another environment and other limits of the host; for tests. */
+    static PoolSizing on(
+            SparkConf conf,
+            ShuffleConfig config,
+            boolean hasPeers,
+            UnaryOperator<@Nullable String> environment,
+            Function<PoolSettings, HostLimits> limitsOf) {
         PoolSettings wanted = new PoolSettings(
                 Path.of(config.get(ShuffleConfig.POOL_DIRECTORY)),
                 config.get(ShuffleConfig.POOL_MAX_SIZE),
                 config.get(ShuffleConfig.POOL_INITIAL_SIZE),
                 config.get(ShuffleConfig.POOL_REGION_SIZE),
                 config.get(ShuffleConfig.POOL_HUGEPAGES) == Hugepages.ADVISE,
-                config.get(ShuffleConfig.OUTLIVE_ENABLED) ? application(conf, config) : null);
+                hasPeers && new SparkSettings(key -> conf.get(key, null)).keepsOutputs(config)
+                        ? application(conf, config, environment)
+                        : null);
         boolean mayShrink = config.get(ShuffleConfig.POOL_ON_SHORTAGE) == OnShortage.SHRINK;
         HostLimits limits;
         try {
             Pool.removeAbandoned(wanted);
-            limits = HostLimits.read(wanted, otherBytes(conf));
+            limits = limitsOf.apply(wanted);
         } catch (UncheckedIOException e) {
             if (!mayShrink) {
                 throw e;
             }
             return new PoolSizing(wanted, true, 0, List.of(String.valueOf(e.getMessage())));
         }
-        List<String> found = Stream.of(limits.containerShortage(wanted), limits.directoryShortage(wanted))
-                .flatMap(Optional::stream)
-                .toList();
+        List<String> found = shortages(limits, wanted);
+        if (!found.isEmpty() && !mayShrink && removeEnded(wanted) > 0) {
+            limits = limitsOf.apply(wanted);
+            found = shortages(limits, wanted);
+        }
         if (!found.isEmpty() && !mayShrink) {
             throw new IllegalArgumentException(String.join("; ", found));
         }
@@ -81,6 +101,21 @@ public final class PoolSizing {
                 mayShrink,
                 limits.directoryFreeBytes(),
                 found);
+    }
+
+    /** Removes pools of ended executors of the application, whose map outputs Spark writes again; returns how many. */
+    private static int removeEnded(PoolSettings wanted) {
+        PoolApplication own = wanted.application();
+        return own == null
+                ? 0
+                : Pool.removeAbandoned(
+                        wanted.directory(), (pool, other) -> !other.id().equals(own.id()) && Pool.goesOn(pool, other));
+    }
+
+    private static List<String> shortages(HostLimits limits, PoolSettings wanted) {
+        return Stream.of(limits.containerShortage(wanted), limits.directoryShortage(wanted))
+                .flatMap(Optional::stream)
+                .toList();
     }
 
     /**
@@ -100,9 +135,10 @@ public final class PoolSizing {
     }
 
     /** Returns the application that the pool may outlive this process in; null, with a WARN, if it cannot. */
-    private static @Nullable PoolApplication application(SparkConf conf, ShuffleConfig config) {
-        Path directory = ApplicationDirectory.find(System::getenv).orElse(null);
-        if (directory == null && !outlivesPod(conf, config, System.getenv("SPARK_LOCAL_DIRS"))) {
+    private static @Nullable PoolApplication application(
+            SparkConf conf, ShuffleConfig config, UnaryOperator<@Nullable String> environment) {
+        Path directory = ApplicationDirectory.find(environment).orElse(null);
+        if (directory == null && !outlivesPod(conf, config, environment.apply("SPARK_LOCAL_DIRS"))) {
             LOG.warn("Map outputs do not outlive this process: the cluster manager has given it no directory of the"
                     + " application, and not all of its directories are on hostPath volumes of Kubernetes"
                     + " (spark.shuffle.rdma.outlive.enabled)");
@@ -118,10 +154,10 @@ public final class PoolSizing {
      */
     static boolean outlivesPod(SparkConf conf, ShuffleConfig config, @Nullable String localDirectories) {
         return localDirectories != null
-                && NodeVolumes.contain(conf, Path.of(config.get(ShuffleConfig.POOL_DIRECTORY)))
+                && KeptOutputs.isOnNode(conf, Path.of(config.get(ShuffleConfig.POOL_DIRECTORY)))
                 && (!config.get(ShuffleConfig.DISK_ENABLED)
                         || Stream.of(localDirectories.split(",", -1))
-                                .allMatch(each -> NodeVolumes.contain(conf, Path.of(each))));
+                                .allMatch(each -> KeptOutputs.isOnNode(conf, Path.of(each))));
     }
 
     /** Returns the configured memory of the container in addition to heap and pool. */

@@ -25,12 +25,14 @@ class ExecutorReporterTest {
     private long counted = 1;
     private Receipt answer = Receipt.TAKEN;
     private int executors = 3;
+    private long urgent = 64;
 
     private final ExecutorReporter reporter = new ExecutorReporter(
             occasion ->
                     TestReports.report("1", occasion == Occasion.STOPPED, Map.of(ShuffleCounter.SHM_BYTES, counted)),
             this::take,
             () -> executors,
+            () -> urgent,
             Duration.ofSeconds(10),
             nanos::get);
 
@@ -57,6 +59,25 @@ class ExecutorReporterTest {
         assertThat(sent).hasSize(2);
         runFor(100);
         assertThat(sent).as("nothing has changed").hasSize(2);
+    }
+
+    @Test
+    void urgentGrowthIsReportedWithinASecond() {
+        runFor(1);
+        counted = 2;
+        urgent = 128;
+        runFor(1);
+        assertThat(sent).hasSize(2);
+        counted = 3;
+        urgent = 64;
+        runFor(9);
+        assertThat(sent).as("it has shrunk").hasSize(2);
+        executors = 1000;
+        urgent = 256;
+        runFor(9);
+        assertThat(sent).as("not every second, of a thousand").hasSize(2);
+        runFor(10);
+        assertThat(sent).hasSize(3);
     }
 
     @Test

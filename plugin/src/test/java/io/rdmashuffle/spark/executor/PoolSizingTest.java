@@ -2,12 +2,22 @@
 package io.rdmashuffle.spark.executor;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.memory.HostLimits;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.PoolApplication;
+import io.rdmashuffle.memory.PoolSettings;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.spark.ShuffleSettings;
+import java.nio.file.Path;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** How small the regions of a pool may become whose directory is short. */
 @Tag("unit")
@@ -45,6 +55,55 @@ class PoolSizingTest {
         assertThat(outlivesPod("/local/1,/local/2", true, "/dev/shm", "/local")).isTrue();
         assertThat(outlivesPod("/local/1,/elsewhere", true, "/dev/shm", "/local"))
                 .isFalse();
+    }
+
+    private static PoolSizing sizing(Path pools, boolean hasPeers, Map<String, String> environment, String... more) {
+        SparkConf conf = new SparkConf(false)
+                .set("spark.shuffle.rdma.outlive.enabled", "true")
+                .set("spark.shuffle.rdma.pool.directory", pools.toString())
+                .set("spark.shuffle.rdma.pool.maxSize", "1m")
+                .set("spark.shuffle.rdma.pool.onShortage", "fail");
+        for (int i = 0; i < more.length; i += 2) {
+            conf.set(more[i], more[i + 1]);
+        }
+        return PoolSizing.on(conf, ShuffleSettings.read(conf), hasPeers, environment::get, wanted -> {
+            long free = pools.toFile().list().length == 0 ? 4 << 20 : 0;
+            return new HostLimits(free, OptionalLong.empty(), OptionalLong.empty(), 0, 0);
+        });
+    }
+
+    /** Spark has given it no id then, though it may run in a container of YARN, as notebooks do. */
+    @Test
+    void aLocalApplicationKeepsNothing(@TempDir Path pools) {
+        Map<String, String> container = Map.of("CONTAINER_ID", "1", "LOCAL_DIRS", pools.toString());
+        assertThat(sizing(pools, false, container).settings().application()).isNull();
+        assertThat(sizing(pools, true, container, "spark.app.id", "app-1")
+                        .settings()
+                        .application())
+                .isEqualTo(new PoolApplication("app-1", pools));
+        assertThat(sizing(pools, true, container, "spark.app.id", "app-1", "spark.shuffle.rdma.fabric.mode", "tcp")
+                        .settings()
+                        .application())
+                .as("peers could not read it")
+                .isNull();
+    }
+
+    @Test
+    void aPoolThatMayNotShrinkTakesTheRoomOfEndedOnes(@TempDir(factory = ShmTempDirs.class) Path pools)
+            throws Exception {
+        PoolApplication own = new PoolApplication("app-1", pools);
+        try (Pool ended =
+                Pool.create(new PoolSettings(pools, 1 << 20, 0, 256 << 10, false).outliving(own), region -> {})) {
+            ended.leave();
+        }
+        assertThat(pools).isNotEmptyDirectory();
+        Map<String, String> worker = Map.of("SPARK_EXECUTOR_DIRS", pools.toString());
+        assertThatThrownBy(() -> sizing(pools, true, worker, "spark.app.id", "app-2"))
+                .as("another application's")
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThat(sizing(pools, true, worker, "spark.app.id", "app-1").shortage())
+                .isEmpty();
+        assertThat(pools).isEmptyDirectory();
     }
 
     @Test
