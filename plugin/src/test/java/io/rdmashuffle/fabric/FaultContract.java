@@ -77,6 +77,9 @@ public abstract class FaultContract {
     /** Breaks the connection between a peer and its owner, if there is one, and lets it be opened again. */
     protected abstract void breakConnection(Peer peer, Node owner) throws Exception;
 
+    /** Skips the test where reads in flight do not end with their connection. Called before any is in flight. */
+    protected void assumeConnectionsBreak(Node owner) {}
+
     @BeforeEach
     void open() {
         fixture = new ReadFixture(directory);
@@ -159,6 +162,7 @@ public abstract class FaultContract {
     @Test
     void readsInFlightWhenTheConnectionBreaksAllEndOnce() throws Exception {
         Node owner = node();
+        assumeConnectionsBreak(owner);
         Lease lease = fixture.data(owner);
         try (Peer peer = reader.connect(owner)) {
             assertReadable(reader, peer, lease);

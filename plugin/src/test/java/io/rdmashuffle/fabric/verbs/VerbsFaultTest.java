@@ -58,8 +58,12 @@ class VerbsFaultTest extends FaultContract {
     }
 
     @Override
-    protected void breakConnection(Peer peer, Node owner) throws InterruptedException {
+    protected void assumeConnectionsBreak(Node owner) {
         assumeQueuePairsFail(owner);
+    }
+
+    @Override
+    protected void breakConnection(Peer peer, Node owner) throws InterruptedException {
         onDataThread(channel(peer), () -> {
             Connection now = channel(peer).connection();
             if (now != null) {
