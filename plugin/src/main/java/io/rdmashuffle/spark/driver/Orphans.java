@@ -223,12 +223,23 @@ final class Orphans {
     }
 
     private boolean isWorthKeeping(String executorId) {
-        Long known = bytes.get(executorId);
         return !isOver
-                && (known == null ? unknownBytes : known) <= maxBytes
                 && !mortal.contains(executorId)
                 && outliving(executorId) != null
-                && spark.has(executorId);
+                && spark.has(executorId)
+                && fits(executorId, bytesOf(bytes.get(executorId)));
+    }
+
+    private long bytesOf(@Nullable Long known) {
+        return known == null ? unknownBytes : known;
+    }
+
+    private boolean fits(String executorId, long own) {
+        if (own > maxBytes) {
+            warnOfBound(executorId);
+            return false;
+        }
+        return true;
     }
 
     /** Returns the other executors that have not stopped and share the memory. */
@@ -270,14 +281,10 @@ final class Orphans {
             registry.memberRemoved(executorId);
             return;
         }
-        long own = known == null ? unknownBytes : known;
+        long own = bytesOf(known);
         boolean isMortal = mortal.remove(executorId) || isOver;
         Member ended = isMortal ? null : outliving(executorId);
-        boolean isTooLarge = own > maxBytes;
-        if (ended != null && isTooLarge && spark.has(executorId)) {
-            warnOfBound(executorId);
-        }
-        if (ended == null || isTooLarge || !spark.has(executorId)) {
+        if (ended == null || !spark.has(executorId) || !fits(executorId, own)) {
             registry.memberRemoved(executorId);
             spark.removeAll(executorId);
             return;
