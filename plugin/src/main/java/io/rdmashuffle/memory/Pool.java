@@ -158,8 +158,8 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Returns whether an application goes on on this host: a process of it holds another pool, or its directory exists
-     * and a process of it lived less than a day ago.
+     * Returns whether an application goes on on this host: a process of it holds another pool, or lived less than a day
+     * ago. If its directory is gone, it has ended.
      *
      * @param pool directory of a pool of the application, which does not count
      */

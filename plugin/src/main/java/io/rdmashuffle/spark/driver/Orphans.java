@@ -181,7 +181,7 @@ final class Orphans {
         if (!isLast && orphans.containsKey(executorId)) {
             return true;
         }
-        if (!isLast && isWorthKeeping(executorId)) {
+        if (!isLast && isWanted(executorId) && fits(executorId, bytesOf(bytes.get(executorId)))) {
             leaving.add(executorId);
             return true;
         }
@@ -204,7 +204,8 @@ final class Orphans {
      */
     synchronized boolean mayLeaveFiles(String executorId) {
         return readers == Readers.SHARED_MEMORY
-                && isWorthKeeping(executorId)
+                && isWanted(executorId)
+                && bytesOf(bytes.get(executorId)) <= maxBytes
                 && !spark.isHostDecommissioned(executorId)
                 && siblings(executorId, memoryOf(executorId)).anyMatch(other -> !spark.isDecommissioned(other));
     }
@@ -222,18 +223,15 @@ final class Orphans {
         return readers == Readers.SERVICE ? Optional.of(hostOf(member)) : memoryOf(member);
     }
 
-    private boolean isWorthKeeping(String executorId) {
-        return !isOver
-                && !mortal.contains(executorId)
-                && outliving(executorId) != null
-                && spark.has(executorId)
-                && fits(executorId, bytesOf(bytes.get(executorId)));
+    private boolean isWanted(String executorId) {
+        return !isOver && !mortal.contains(executorId) && outliving(executorId) != null && spark.has(executorId);
     }
 
     private long bytesOf(@Nullable Long known) {
         return known == null ? unknownBytes : known;
     }
 
+    /** Returns whether an executor that ends may be kept, by its bytes; warns if not. */
     private boolean fits(String executorId, long own) {
         if (own > maxBytes) {
             warnOfBound(executorId);

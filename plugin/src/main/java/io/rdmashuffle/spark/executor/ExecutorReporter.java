@@ -34,9 +34,10 @@ final class ExecutorReporter implements Runnable {
     private final LongSupplier nanoClock;
     /** Last report that the driver accepted; confined to the thread that runs this. */
     private @Nullable Report taken;
+    /** The urgent number at that time; confined in the same way. */
+    private long lastUrgent;
 
     private long lastNanos;
-    private long lastUrgent;
     private boolean begun;
     private boolean ended;
 
@@ -76,11 +77,11 @@ final class ExecutorReporter implements Runnable {
             }
             begun = true;
             lastNanos = now;
-            lastUrgent = number;
         }
         Report report = reports.apply(Occasion.USUAL);
-        if (!report.equals(taken) && driver.apply(report) != Receipt.NONE) {
+        if (report.equals(taken) || driver.apply(report) != Receipt.NONE) {
             taken = report;
+            lastUrgent = number;
         }
     }
 

@@ -24,6 +24,7 @@ import io.rdmashuffle.spark.metrics.Readings;
 import io.rdmashuffle.spark.metrics.RegisteredSource;
 import io.rdmashuffle.spark.rpc.PeerMessages;
 import io.rdmashuffle.spark.rpc.RegistryEndpoint;
+import io.rdmashuffle.spark.support.KeptOutputs;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
@@ -76,6 +77,9 @@ public final class ExecutorRuntime implements AutoCloseable {
     private static final Duration LAST_REPORT_TIMEOUT = Duration.ofSeconds(5);
 
     private static final int MAX_REASON = 1000;
+
+    /** More than any pool has, so that a pool that shrinks meanwhile does not hide the first file. */
+    private static final long FIRST_FILE = 1L << 60;
 
     private final SparkLine spark;
     private final SparkConf conf;
@@ -261,7 +265,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     /** Grows with the pool, and with the first map output in Spark's files: both decide whether outputs are kept. */
     private long urgent() {
         long filed = counters.snapshot().getOrDefault(ShuffleCounter.MAP_OUTPUTS_FILED, 0L);
-        return memory().poolBytes() + Math.min(1, filed);
+        return memory().poolBytes() + (filed > 0 ? FIRST_FILE : 0);
     }
 
     private Receipt send(Report report, ExecutorNetwork joined) {
@@ -496,7 +500,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         closeOrWarn("cleaner", cleaner);
         closeOrWarn("upkeep", upkeep);
         ExecutorMemory held = memory;
-        if (held != null && held.mayLeave()) {
+        if (held != null && !isLocal && KeptOutputs.areKept(conf, config)) {
             // The driver has dropped outputs of ended executors at the end, or if this is the last on its host.
             closeOrWarn("pool directory", () -> held.tendFiles(this::isKept));
         }

@@ -89,7 +89,9 @@ public final class PoolSizing {
             return new PoolSizing(wanted, true, 0, List.of(String.valueOf(e.getMessage())));
         }
         List<String> found = shortages(limits, wanted);
-        if (!found.isEmpty() && !mayShrink && removeEnded(wanted) > 0) {
+        // Files are not what a container lacks.
+        boolean mayHelp = !found.isEmpty() && limits.containerShortage(wanted).isEmpty();
+        if (mayHelp && !mayShrink && removeEnded(wanted) > 0) {
             limits = limitsOf.apply(wanted);
             found = shortages(limits, wanted);
         }

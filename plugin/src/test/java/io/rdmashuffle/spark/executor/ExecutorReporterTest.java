@@ -83,8 +83,15 @@ class ExecutorReporterTest {
     @Test
     void unacknowledgedReportIsRepeated() {
         answer = Receipt.NONE;
+        urgent = 0;
         runFor(30);
         assertThat(sent).hasSize(3);
+        urgent = 64;
+        runFor(30);
+        assertThat(sent).as("each second").hasSize(3 + 30);
+        answer = Receipt.TAKEN;
+        runFor(9);
+        assertThat(sent).hasSize(3 + 30 + 1);
     }
 
     @Test

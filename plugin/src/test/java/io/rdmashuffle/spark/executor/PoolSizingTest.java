@@ -13,6 +13,7 @@ import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.spark.ShuffleSettings;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalLong;
 import org.apache.spark.SparkConf;
 import org.junit.jupiter.api.Tag;
@@ -58,6 +59,12 @@ class PoolSizingTest {
     }
 
     private static PoolSizing sizing(Path pools, boolean hasPeers, Map<String, String> environment, String... more) {
+        return sizing(pools, hasPeers, environment, 64 << 20, more);
+    }
+
+    /** On a host that has room only while there is no other pool. */
+    private static PoolSizing sizing(
+            Path pools, boolean hasPeers, Map<String, String> environment, long containerBytes, String... more) {
         SparkConf conf = new SparkConf(false)
                 .set("spark.shuffle.rdma.outlive.enabled", "true")
                 .set("spark.shuffle.rdma.pool.directory", pools.toString())
@@ -67,8 +74,8 @@ class PoolSizingTest {
             conf.set(more[i], more[i + 1]);
         }
         return PoolSizing.on(conf, ShuffleSettings.read(conf), hasPeers, environment::get, wanted -> {
-            long free = pools.toFile().list().length == 0 ? 4 << 20 : 0;
-            return new HostLimits(free, OptionalLong.empty(), OptionalLong.empty(), 0, 0);
+            long free = Objects.requireNonNull(pools.toFile().list()).length == 0 ? 4 << 20 : 0;
+            return new HostLimits(free, OptionalLong.of(containerBytes), OptionalLong.empty(), 0, 0);
         });
     }
 
@@ -101,6 +108,10 @@ class PoolSizingTest {
         assertThatThrownBy(() -> sizing(pools, true, worker, "spark.app.id", "app-2"))
                 .as("another application's")
                 .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> sizing(pools, true, worker, 1 << 19, "spark.app.id", "app-1"))
+                .as("a container has no more memory without them")
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThat(pools).isNotEmptyDirectory();
         assertThat(sizing(pools, true, worker, "spark.app.id", "app-1").shortage())
                 .isEmpty();
         assertThat(pools).isEmptyDirectory();
