@@ -184,6 +184,11 @@ public final class Pool implements AutoCloseable {
                         goesOn(pool, application) || (own != null && own.id().equals(application.id())));
     }
 
+    /** Removes the same, and pools of dead processes of this application, though it goes on. */
+    public static int removeAbandoned(Path directory, String applicationId) {
+        return removeAbandoned(directory, (pool, other) -> !other.id().equals(applicationId) && goesOn(pool, other));
+    }
+
     /**
      * Removes what dead processes of this user left in a directory; returns how many pools that were.
      *

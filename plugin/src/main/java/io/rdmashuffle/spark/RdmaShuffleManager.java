@@ -345,9 +345,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                     ExecutorRuntime.closeOrWarn(
                             "pool directory",
                             () -> Pool.removeAbandoned(
-                                    Path.of(config.get(ShuffleConfig.POOL_DIRECTORY)),
-                                    (pool, of) ->
-                                            !of.id().equals(conf.get("spark.app.id", "")) && Pool.goesOn(pool, of)));
+                                    Path.of(config.get(ShuffleConfig.POOL_DIRECTORY)), conf.get("spark.app.id", "")));
                 }
             }
         }

@@ -31,6 +31,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -89,13 +90,14 @@ class KilledPublisherTest {
                 .start();
     }
 
-    /** Compares every output that it has published, and returns their number; 0 if the shuffle is refused. */
-    private long checkUnlessRefused(byte[] address, DirectoryLocation location, ByteBuffer counts) throws Exception {
+    /** Compares every output that it has published, and returns their number; empty if the shuffle is refused. */
+    private OptionalLong checkUnlessRefused(byte[] address, DirectoryLocation location, ByteBuffer counts)
+            throws Exception {
         try {
-            return check(address, location, counts);
+            return OptionalLong.of(check(address, location, counts));
         } catch (DirectoryFormatException e) {
             refused++;
-            return 0;
+            return OptionalLong.empty();
         }
     }
 
@@ -157,12 +159,15 @@ class KilledPublisherTest {
             // A moment that nothing in the process has to do with.
             LockSupport.parkNanos(random.nextInt(30_000_000));
             signal(process, "STOP");
-            long stopped = checkUnlessRefused(address, location, counts);
+            OptionalLong stopped = checkUnlessRefused(address, location, counts);
+            assertThat(stopped.orElse(1)).isPositive();
             signal(process, "CONT");
             LockSupport.parkNanos(random.nextInt(1_000_000));
             process.destroyForcibly();
             assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
-            return stopped + checkUnlessRefused(address, location, counts);
+            OptionalLong published = checkUnlessRefused(address, location, counts);
+            assertThat(published.orElse(Long.MAX_VALUE)).isGreaterThanOrEqualTo(stopped.orElse(0));
+            return stopped.orElse(0) + published.orElse(0);
         } finally {
             process.destroyForcibly();
         }

@@ -20,7 +20,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.apache.spark.api.java.JavaPairRDD;
@@ -120,10 +119,6 @@ class StandaloneIT {
         return first;
     }
 
-    private int pools() {
-        return Objects.requireNonNull(pools.path().toFile().list()).length;
-    }
-
     /**
      * An executor that is killed before it has decided on its files leaves them, also at the end of the application.
      * The next pool on the host removes them.
@@ -131,7 +126,7 @@ class StandaloneIT {
     private void assertNoPoolAfterTheNextStart() throws Exception {
         ShuffleObserver.await("no pool is left", () -> {
             int unused = Pool.removeAbandoned(pools.path());
-            return pools() == 0;
+            return pools.pools() == 0;
         });
     }
 
@@ -188,7 +183,7 @@ class StandaloneIT {
             assertThat(observer.statistics().total(path)).isPositive();
 
             observer.dropAllShuffles();
-            ShuffleObserver.await("pools of ended executors are removed", () -> pools() <= 2);
+            ShuffleObserver.await("pools of ended executors are removed", () -> pools.pools() <= 2);
         }
         assertNoPoolAfterTheNextStart();
     }

@@ -108,10 +108,7 @@ public final class PoolSizing {
     /** Removes pools of ended executors of the application, whose map outputs Spark writes again; returns how many. */
     private static int removeEnded(PoolSettings wanted) {
         PoolApplication own = wanted.application();
-        return own == null
-                ? 0
-                : Pool.removeAbandoned(
-                        wanted.directory(), (pool, other) -> !other.id().equals(own.id()) && Pool.goesOn(pool, other));
+        return own == null ? 0 : Pool.removeAbandoned(wanted.directory(), own.id());
     }
 
     private static List<String> shortages(HostLimits limits, PoolSettings wanted) {

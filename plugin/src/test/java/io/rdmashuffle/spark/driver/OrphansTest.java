@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.memory.LoggedLines;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
@@ -247,6 +248,23 @@ class OrphansTest {
         assertThat(orphans.mayLeaveFiles("1")).as("all of its host end").isFalse();
         assertThat(removed).isEmpty();
         assertThat(members()).as("asking changes nothing").containsExactly("1", "2", "3", "4");
+    }
+
+    /** One that is decommissioned has its outputs moved, which no limit need explain. */
+    @Test
+    void outputsThatTheBoundRefusesAreToldOnce() {
+        join(member("1", true), member("2", true), member("3", true));
+        try (LoggedLines lines = LoggedLines.of(Orphans.class)) {
+            orphans.reported("1", 3 * POOL, false);
+            assertThat(orphans.mayLeaveFiles("1")).isFalse();
+            assertThat(lines.all()).isEmpty();
+            assertThat(orphans.leavesFiles("1")).isFalse();
+            assertThat(lines.all()).singleElement().asString().contains("spark.shuffle.rdma.outlive.maxBytes");
+            orphans.reported("2", 3 * POOL, false);
+            orphans.executorRemoved("2");
+            assertThat(lines.all()).hasSize(1);
+        }
+        assertThat(members()).doesNotContain("2");
     }
 
     @Test

@@ -46,10 +46,6 @@ class OrphanMemoryIT {
     /** Shared memory of other things than pools, and what the kernel counts late. */
     private static final long OTHER_BYTES = 2 * MEBIBYTE;
 
-    private static int pools(PoolFolder folder) {
-        return Objects.requireNonNull(folder.path().toFile().list()).length;
-    }
-
     private static long bytesOfFiles(PoolFolder folder) {
         return folder.files().stream().mapToLong(file -> file.toFile().length()).sum();
     }
@@ -122,13 +118,13 @@ class OrphanMemoryIT {
                             && bytesOfFiles(folder) <= MAX_BYTES + EXECUTORS * POOL_BYTES);
         }
         held.forEach((job, grouped) -> assertThat(GroupedBytes.sums(grouped)).isEqualTo(job.expected()));
-        assertThat(pools(folder)).as("some have outlived their executor").isGreaterThan(EXECUTORS);
+        assertThat(folder.pools()).as("some have outlived their executor").isGreaterThan(EXECUTORS);
         assertThat(group.sharedBytes()).as("and are charged").isGreaterThan(OTHER_BYTES + 2 * MEBIBYTE);
 
         observer.dropAllShuffles();
         ShuffleObserver.await(
                 "memory is that of idle pools",
-                () -> pools(folder) == EXECUTORS
+                () -> folder.pools() == EXECUTORS
                         && bytesOfFiles(folder) <= EXECUTORS * 2 * MEBIBYTE
                         && group.sharedBytes() <= bytesOfFiles(folder) + OTHER_BYTES);
     }

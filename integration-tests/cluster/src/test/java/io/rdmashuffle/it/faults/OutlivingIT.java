@@ -60,13 +60,9 @@ class OutlivingIT {
         if (held != null) {
             held.spark().close();
             // Executors end on their own.
-            ShuffleObserver.await("no pool is left", () -> pools(held) == 0);
+            ShuffleObserver.await("no pool is left", () -> held.pools().pools() == 0);
             held.close();
         }
-    }
-
-    private static int pools(KindCluster of) {
-        return Objects.requireNonNull(of.pools().path().toFile().list()).length;
     }
 
     /** Waits until Spark has noticed the loss and started another executor, which sweeps. */
@@ -83,7 +79,9 @@ class OutlivingIT {
 
     private void assertOnlyLivingPoolsAreLeft(Watched watched) throws Exception {
         watched.assertReadSoAndAllComesBack();
-        ShuffleObserver.await("the pools of ended executors are removed", () -> pools(cluster) == EXECUTORS);
+        ShuffleObserver.await(
+                "the pools of ended executors are removed",
+                () -> cluster.pools().pools() == EXECUTORS);
     }
 
     @Test
