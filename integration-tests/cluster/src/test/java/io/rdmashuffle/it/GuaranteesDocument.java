@@ -21,6 +21,8 @@ record GuaranteesDocument(Map<String, List<Named>> rows) {
     private static final Pattern TEST = Pattern.compile("`([A-Z]\\w+(?:Test|IT|Contract))(?:#(\\w+))?`");
     /** Tags of tests that {@code bin/rxe-test} runs. */
     private static final Pattern DEVICE = Pattern.compile("@Tag\\(\"(rdma|fleet|fault)\"\\)");
+    /** A tag of a class, with which all of its tests run in {@code bin/nightly} only. */
+    private static final Pattern NIGHTLY = Pattern.compile("(?m)^@Tag\\(\"(nightly|long)\"\\)");
 
     /**
      * A test that a row names.
@@ -39,6 +41,9 @@ record GuaranteesDocument(Map<String, List<Named>> rows) {
 
         /** Returns whether the gate leaves it to {@code bin/nightly}. */
         boolean isNightly() {
+            if (NIGHTLY.matcher(source).find()) {
+                return true;
+            }
             Pattern tagged =
                     Pattern.compile("@Tag\\(\"(?:nightly|long)\"\\)\\s(?:    @.*\\s)*    void " + method + "\\(");
             return !method.isEmpty() && tagged.matcher(source).find();

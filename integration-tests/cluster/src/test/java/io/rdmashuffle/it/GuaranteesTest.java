@@ -51,4 +51,16 @@ class GuaranteesTest {
             }
         }
     }
+
+    /** The gate runs none of these, so {@link GuaranteesIT} must not wait for their reports. */
+    @Test
+    void tagsOfAClassAndOfAMethodLeaveATestToTheNightlyRun() {
+        String nightly = "@Tag(\"nightly\")\n";
+        String body = "class SomeIT {\n    @Test\n    %s    void test() {}\n}\n";
+        assertThat(new Named("SomeIT", "test", nightly + body.formatted("")).isNightly())
+                .isTrue();
+        assertThat(new Named("SomeIT", "test", body.formatted(nightly)).isNightly())
+                .isTrue();
+        assertThat(new Named("SomeIT", "test", body.formatted("")).isNightly()).isFalse();
+    }
 }
