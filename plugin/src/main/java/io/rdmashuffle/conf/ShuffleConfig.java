@@ -224,7 +224,8 @@ public final class ShuffleConfig {
     public static final ConfigEntry<Long> OUTLIVE_MAX_BYTES =
             ConfigEntry.bytes("outlive.maxBytes", "4g").between("0", "1p").doc("""
                 Maximum of the pools of ended executors that an application keeps on a host, by their last reports.
-                Beyond it the oldest are dropped, and Spark writes their map outputs again.
+                Beyond it the oldest are dropped, and Spark writes their map outputs again; with an external shuffle
+                service they are moved to disk instead.
                 """);
 
     public static final ConfigEntry<Duration> OUTLIVE_HOLD =

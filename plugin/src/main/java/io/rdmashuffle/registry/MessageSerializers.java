@@ -9,12 +9,13 @@ import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.EncodedUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Inherit;
-import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
 import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.MoveToDisk;
+import io.rdmashuffle.registry.RegistryMessage.Refused;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
@@ -96,7 +97,9 @@ final class MessageSerializers {
             writeMember(out, inherit.ended());
         } else if (message instanceof Inherited inherited) {
             writeMember(out, inherited.ended());
-        } else if (message instanceof InheritRefused refusal) {
+        } else if (message instanceof MoveToDisk move) {
+            writeMember(out, move.ended());
+        } else if (message instanceof Refused refusal) {
             writeText(out, refusal.reason(), MAX_REASON_BYTES, "reason");
         }
         // The others have no fields.
@@ -126,7 +129,8 @@ final class MessageSerializers {
             case REPORT -> readReport(in);
             case INHERIT -> new Inherit(readMember(in));
             case INHERITED -> new Inherited(readMember(in));
-            case INHERIT_REFUSED -> new InheritRefused(readText(in, MAX_REASON_BYTES, "reason"));
+            case MOVE_TO_DISK -> new MoveToDisk(readMember(in));
+            case REFUSED -> new Refused(readText(in, MAX_REASON_BYTES, "reason"));
         };
     }
 

@@ -6,12 +6,13 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.Inherit;
-import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
 import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.MoveToDisk;
+import io.rdmashuffle.registry.RegistryMessage.Refused;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
@@ -50,7 +51,8 @@ enum MessageType {
     LEAVE_FILES(18, LeaveFiles.class),
     INHERIT(19, Inherit.class),
     INHERITED(20, Inherited.class),
-    INHERIT_REFUSED(21, InheritRefused.class);
+    REFUSED(21, Refused.class),
+    MOVE_TO_DISK(22, MoveToDisk.class);
 
     private static final List<MessageType> ALL = List.of(values());
 

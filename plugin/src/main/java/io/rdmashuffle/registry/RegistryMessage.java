@@ -105,15 +105,22 @@ public sealed interface RegistryMessage {
 
     /**
      * Driver to executor: serve the pool of this member, which has ended. Answered by {@link Inherited} or {@link
-     * InheritRefused}.
+     * Refused}.
      */
     record Inherit(Member ended) implements RegistryMessage {}
 
     /** An executor's answer: the ended member, with the addresses at which its pool is served now. */
     record Inherited(Member ended) implements RegistryMessage {}
 
-    /** An executor's answer if it cannot serve that pool. */
-    record InheritRefused(String reason) implements RegistryMessage {}
+    /** An executor's answer if it cannot serve that pool, or empty it. */
+    record Refused(String reason) implements RegistryMessage {}
+
+    /**
+     * Driver to executor: move the map outputs of this member, which has ended, from its pool to disk, where the
+     * external shuffle service of the host serves them. Answered by {@link Taken} when that is done, or {@link
+     * Refused}.
+     */
+    record MoveToDisk(Member ended) implements RegistryMessage {}
 
     /** Executor to driver: is this shuffle compressed for the network? Answered by {@link CompressionReply}. */
     record CompressionRequest(int shuffleId) implements RegistryMessage {}

@@ -82,7 +82,8 @@ class RegistryCodecTest {
                 "LeaveFiles",
                 "Inherit",
                 "Inherited",
-                "InheritRefused");
+                "Refused",
+                "MoveToDisk");
         for (int number = 1; number <= names.size(); number++) {
             assertThat(MessageType.numbered(number)).hasToString(names.get(number - 1));
             assertThat(MessageType.numbered(number).number()).isEqualTo(number);

@@ -16,7 +16,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import java.util.UUID;
@@ -40,7 +43,7 @@ import org.junit.jupiter.api.io.TempDir;
 @ExtendWith(LeakCheck.class)
 class ServiceFilesTest {
     private static final long CAP_BYTES = 1 << 20;
-    private static final int SUBDIRECTORIES = 4;
+    private static final int SUBDIRECTORIES = 64;
     private static final int PARTITIONS = 5;
 
     @TempDir(factory = ShmTempDirs.class)
@@ -144,6 +147,74 @@ class ServiceFilesTest {
         assertThat(counters.snapshot()).containsEntry(ShuffleCounter.MAP_OUTPUTS_COPIED, 1L);
         store.removeShuffle(1);
         assertThat(files()).isZero();
+    }
+
+    /** As an executor of the host does when the pools of ended ones hold too much memory. */
+    @Test
+    void outputsOnDiskAreServedWithoutThePool() throws Exception {
+        byte[][] first = write(1, 10, 2000);
+        // Spark puts index and data into directories that have nothing to do with each other.
+        byte[][] other = write(1, 14, 2000);
+        assertThat(find("shuffle_1_14_0.data").getParent())
+                .isNotEqualTo(find("shuffle_1_14_0.index").getParent());
+        byte[][] removed = write(2, 13, 2000);
+        byte[][] large = write(1, 11, (int) CAP_BYTES);
+        byte[][] onDisk = write(1, 12, 20_000);
+        assertServed(1, 10, first);
+        Path copied = find("shuffle_1_11_0.data");
+        Object identity =
+                Files.readAttributes(copied, BasicFileAttributes.class).fileKey();
+        Files.delete(find("shuffle_2_13_0.index"));
+        Path pools = Objects.requireNonNull(memory.filesPath());
+
+        assertThat(ServiceCopies.replaceLinks(List.of(local), pools)).isEqualTo(2);
+        assertThat(isCopy(1, 10)).isTrue();
+        assertThat(isCopy(1, 12)).as("in the disk tier").isFalse();
+        assertThat(Files.readAttributes(copied, BasicFileAttributes.class).fileKey())
+                .isEqualTo(identity);
+        try (Stream<Path> regions = Files.list(pools)) {
+            for (Path region : regions.toList()) {
+                Files.delete(region);
+            }
+        }
+        assertServed(1, 10, first);
+        assertServed(1, 14, other);
+        assertServed(1, 11, large);
+        assertServed(1, 12, onDisk);
+        assertThat(removed).isNotEmpty();
+        assertThat(ServiceCopies.replaceLinks(List.of(local), pools)).isZero();
+        try (Stream<Path> all = Files.walk(local)) {
+            assertThat(all.map(file -> String.valueOf(file.getFileName())).filter(name -> name.startsWith("shuffle_")))
+                    .as("nothing incomplete is left")
+                    .allMatch(name -> name.matches("shuffle_1_\\d+_0\\.(index|data)|shuffle_2_13_0\\.data"));
+        }
+    }
+
+    @Test
+    void linksStayIfOutputsCannotBeCopied() throws Exception {
+        byte[][] content = write(1, 10, 2000);
+        Path index = find("shuffle_1_10_0.index");
+        byte[] offsets = Files.readAllBytes(index);
+        Path pools = Objects.requireNonNull(memory.filesPath());
+        Files.write(index, new byte[Long.BYTES]);
+        assertThatThrownBy(() -> ServiceCopies.replaceLinks(List.of(local), pools))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("is no index");
+        Files.write(
+                index,
+                ByteBuffer.allocate(2 * Long.BYTES)
+                        .putLong(0)
+                        .putLong(CAP_BYTES + 1)
+                        .array());
+        assertThatThrownBy(() -> ServiceCopies.replaceLinks(List.of(local), pools))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("ends before");
+        Files.write(index, offsets);
+        assertThatThrownBy(() -> ServiceCopies.replaceLinks(List.of(local.resolve("absent")), pools))
+                .isInstanceOf(NoSuchFileException.class);
+        assertThat(isCopy(1, 10)).isFalse();
+        assertServed(1, 10, content);
+        assertThat(files()).as("nothing incomplete is left").isEqualTo(2);
     }
 
     @Test

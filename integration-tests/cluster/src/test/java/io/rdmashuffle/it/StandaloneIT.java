@@ -188,6 +188,43 @@ class StandaloneIT {
         assertNoPoolAfterTheNextStart();
     }
 
+    /** Nothing is written again, as with sort shuffle, although the pools are gone. */
+    @Test
+    void outputsBeyondTheBoundAreServedFromDisk() throws Exception {
+        try (SparkCluster cluster = SparkCluster.start(
+                2,
+                ShuffleMode.AUTO,
+                withService(
+                        "spark.shuffle.rdma.outlive.enabled",
+                        "true",
+                        "spark.shuffle.rdma.outlive.maxBytes",
+                        "0",
+                        "spark.shuffle.rdma.pool.idleTimeout",
+                        "2s"))) {
+            TaskRecorder recorder = new TaskRecorder(cluster.context());
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            JavaPairRDD<Long, Long> sums = sums(cluster);
+            Map<Long, Long> first = firstSums(sums);
+            List<Path> written = pools.files();
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_COPIED))
+                    .isZero();
+            List<String> writers = List.copyOf(observer.outputsByExecutor().keySet());
+
+            kill(cluster.executorProcesses());
+            for (String writer : writers) {
+                recorder.awaitRemoval(writer, 60);
+            }
+            ShuffleObserver.await(
+                    "no pool of an ended executor is left",
+                    () -> written.stream().noneMatch(Files::exists));
+            assertThat(sums.collectAsMap()).isEqualTo(first);
+            assertThat(recorder.mapTasks()).as("none is run again").isEqualTo(MAPS);
+            assertThat(recorder.failures()).isEmpty();
+            assertThat(observer.statistics().total(ShuffleCounter.SHM_BYTES)).isZero();
+            assertThat(observer.statistics().total(ShuffleCounter.NETTY_BYTES)).isPositive();
+        }
+    }
+
     @Test
     void dynamicAllocationReleasesAllExecutorsAndNoMapTaskIsRunAgain() throws Exception {
         Map<String, String> conf = withService(

@@ -13,9 +13,10 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.Inherit;
-import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
 import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
+import io.rdmashuffle.registry.RegistryMessage.MoveToDisk;
+import io.rdmashuffle.registry.RegistryMessage.Refused;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.Report.Occasion;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
@@ -166,6 +167,8 @@ public final class DriverEndpoint implements AutoCloseable {
     private final class Members implements Orphans.Heirs {
         /** Executors that can be asked one after another although none answers. */
         private static final int CANDIDATES = 3;
+        /** Writes 16 GB to a slow disk. */
+        private static final Duration MOVE_TIMEOUT = Duration.ofMinutes(5);
 
         private final Duration hold;
 
@@ -175,14 +178,25 @@ public final class DriverEndpoint implements AutoCloseable {
 
         @Override
         public void ask(String executorId, Member ended, Consumer<Optional<Member>> answer) {
+            var unused = ask(executorId, new Inherit(ended), hold.dividedBy(CANDIDATES))
+                    .whenComplete((message, failure) ->
+                            soon(() -> answer.accept(heirOf(executorId, message, failure)), Duration.ZERO));
+        }
+
+        @Override
+        public void moveToDisk(String executorId, Member ended, Consumer<Boolean> answer) {
+            var unused = ask(executorId, new MoveToDisk(ended), MOVE_TIMEOUT).whenComplete((message, failure) -> {
+                LOG.debug("Executor {} was asked to move outputs to disk: {}", executorId, message, failure);
+                soon(() -> answer.accept(message instanceof Taken), Duration.ZERO);
+            });
+        }
+
+        private CompletableFuture<RegistryMessage> ask(String executorId, RegistryMessage question, Duration timeout) {
             RpcEndpointRef endpoint = endpoints.get(executorId);
             CompletableFuture<byte[]> reply = endpoint == null
                     ? CompletableFuture.failedFuture(new IllegalStateException("executor " + executorId + " is gone"))
-                    : ScalaFutures.toJava(RegistryAsk.start(
-                            endpoint, codec.encode(new Inherit(ended)), null, hold.dividedBy(CANDIDATES)));
-            var unused = reply.thenApply(codec::decode)
-                    .whenComplete((message, failure) ->
-                            soon(() -> answer.accept(heirOf(executorId, message, failure)), Duration.ZERO));
+                    : ScalaFutures.toJava(RegistryAsk.start(endpoint, codec.encode(question), null, timeout));
+            return reply.thenApply(codec::decode);
         }
 
         private Optional<Member> heirOf(
@@ -190,7 +204,7 @@ public final class DriverEndpoint implements AutoCloseable {
             if (message instanceof Inherited inherited) {
                 return Optional.of(inherited.ended());
             }
-            String reason = message instanceof InheritRefused refusal ? refusal.reason() : String.valueOf(failure);
+            String reason = message instanceof Refused refusal ? refusal.reason() : String.valueOf(failure);
             LOG.info("Executor {} cannot serve the map outputs of one that has ended: {}", executorId, reason);
             return Optional.empty();
         }

@@ -35,6 +35,9 @@ import org.slf4j.LoggerFactory;
  *  dropped <---------------------------------------+
  * </pre>
  *
+ * With an external shuffle service, bytes beyond the limit are not dropped: an executor of the host moves outputs to
+ * disk, where the service serves them as before, and the member leaves. If none is there, they wait for one.
+ *
  * An orphan has no owner: nothing in its files is freed before it is dropped. Executors that share its memory read it
  * in place. It needs an heir, one of these, only while there are members that do not. If one fetch from an orphan in
  * shared memory fails, all of its host are dropped, since each would cost a stage another attempt.
@@ -60,6 +63,8 @@ final class Orphans {
     private final Set<String> mortal = new HashSet<>();
     /** Executors that have stopped and leave their files, and that Spark has not removed yet. */
     private final Set<String> leaving = new HashSet<>();
+    /** Executors that Spark has just removed: their last outputs may be recorded after that. */
+    private final Set<String> unsettled = new HashSet<>();
     /** Hosts on which files of ended executors are not needed any more. */
     private final Set<String> dropped = new HashSet<>();
 
@@ -82,7 +87,7 @@ final class Orphans {
         private final long bytes;
         /** Executors that cannot serve it. */
         private final Set<String> tried = new HashSet<>();
-        /** Executor that serves it to other hosts, or has been asked to. */
+        /** Executor that serves it to other hosts, or moves it to disk, or has been asked to. */
         private @Nullable String heir;
 
         /** Whether no executor has said yet that it serves it, though one must. */
@@ -111,6 +116,13 @@ final class Orphans {
          * @param answer takes the other with its new addresses, or empty if it cannot be served; on another thread
          */
         void ask(String executorId, Member ended, Consumer<Optional<Member>> answer);
+
+        /**
+         * Asks an executor to move the outputs of another of its host to disk.
+         *
+         * @param answer takes whether the pool is not needed any more; on another thread
+         */
+        void moveToDisk(String executorId, Member ended, Consumer<Boolean> answer);
 
         /** Runs an action when a search has lasted too long, on another thread. */
         void afterHold(Runnable action);
@@ -233,7 +245,7 @@ final class Orphans {
 
     /** Returns whether an executor that ends may be kept, by its bytes; warns if not. */
     private boolean fits(String executorId, long own) {
-        if (own > maxBytes) {
+        if (own > maxBytes && readers == Readers.SHARED_MEMORY) {
             warnOfBound(executorId);
             return false;
         }
@@ -261,6 +273,7 @@ final class Orphans {
     /** Decides on an executor that Spark has removed. */
     synchronized void executorRemoved(String executorId) {
         leaving.remove(executorId);
+        unsettled.add(executorId);
         if (orphans.containsKey(executorId)) {
             return;
         }
@@ -268,7 +281,20 @@ final class Orphans {
                 .filter(orphan -> executorId.equals(orphan.heir))
                 .forEach(Orphan::heirEnded);
         decide(executorId);
-        findHeirs();
+        tend();
+    }
+
+    /** Has executors of each host do what its orphans need. */
+    private void tend() {
+        if (readers == Readers.SHARED_MEMORY) {
+            findHeirs();
+        } else {
+            orphans.values().stream()
+                    .map(orphan -> orphan.host)
+                    .distinct()
+                    .toList()
+                    .forEach(this::relieve);
+        }
     }
 
     private void decide(String executorId) {
@@ -291,10 +317,11 @@ final class Orphans {
         Orphan orphan = new Orphan(ended, hostOfFiles(ended).orElseThrow(), own);
         orphans.put(executorId, orphan);
         LOG.info("Executor {} ended; its map outputs stay readable", executorId);
-        dropOldest(orphan.host);
+        relieve(orphan.host);
     }
 
-    private void dropOldest(String host) {
+    /** Keeps a host below the limit: the oldest are moved to disk for a service, or else dropped. */
+    private void relieve(String host) {
         List<Map.Entry<String, Orphan>> ofHost = orphans.entrySet().stream()
                 .filter(each -> each.getValue().host.equals(host))
                 .toList();
@@ -304,9 +331,73 @@ final class Orphans {
                 return;
             }
             held -= oldest.getValue().bytes;
-            String on = readers == Readers.SERVICE ? host : "its host";
-            drop(oldest.getKey(), "ended executors of " + on + " hold more than " + Quantities.mebibytes(maxBytes));
-            warnOfBound(oldest.getKey());
+            if (readers == Readers.SERVICE) {
+                moveToDisk(oldest.getValue());
+            } else {
+                dropBeyondBound(oldest.getKey(), "ended executors of its host hold more than ");
+            }
+        }
+    }
+
+    private void dropBeyondBound(String executorId, String why) {
+        drop(executorId, why + Quantities.mebibytes(maxBytes));
+        warnOfBound(executorId);
+    }
+
+    /** Executors of its host, which could move an orphan. */
+    private List<String> movers(Orphan orphan) {
+        return living().stream()
+                .filter(member -> hostOf(member).equals(orphan.host))
+                .map(Member::executorId)
+                .filter(id -> !leaving.contains(id))
+                .toList();
+    }
+
+    private void moveToDisk(Orphan orphan) {
+        if (orphan.heir != null) {
+            return;
+        }
+        String executorId = orphan.ended.executorId();
+        List<String> movers = movers(orphan);
+        Optional<String> mover = movers.stream()
+                .filter(id -> !orphan.tried.contains(id))
+                .min(Comparator.comparing(spark::isDecommissioned));
+        if (mover.isPresent()) {
+            orphan.heir = mover.get();
+            orphan.tried.add(mover.get());
+            heirs.moveToDisk(mover.get(), orphan.ended, isDone -> moved(executorId, mover.get(), isDone));
+        } else if (!movers.isEmpty()) {
+            // One that did not answer may be ending.
+            heirs.afterHold(() -> dropUnmoved(executorId));
+        }
+    }
+
+    private synchronized void moved(String executorId, String mover, boolean isDone) {
+        Orphan orphan = orphans.get(executorId);
+        if (orphan == null || !mover.equals(orphan.heir)) {
+            return;
+        }
+        orphan.heir = null;
+        if (isDone) {
+            LOG.info(
+                    "The map outputs of ended executor {} are on disk now, for the external shuffle service",
+                    executorId);
+            unsettled.remove(executorId);
+            leave(executorId);
+        } else {
+            relieve(orphan.host);
+        }
+    }
+
+    /** Drops an orphan that no executor of its host could move, if there is one. */
+    private synchronized void dropUnmoved(String executorId) {
+        Orphan orphan = orphans.get(executorId);
+        if (orphan == null || orphan.heir != null) {
+            return;
+        }
+        List<String> movers = movers(orphan);
+        if (!movers.isEmpty() && orphan.tried.containsAll(movers)) {
+            dropBeyondBound(executorId, "no executor of " + orphan.host + " could move them to disk; the limit is ");
         }
     }
 
@@ -336,7 +427,7 @@ final class Orphans {
      * written before the end after they were dropped.
      */
     synchronized void dropStragglers(String executorId) {
-        if (!orphans.containsKey(executorId)) {
+        if (unsettled.remove(executorId) && !orphans.containsKey(executorId)) {
             spark.removeAll(executorId);
             // A last report may have come after the end.
             bytes.remove(executorId);
@@ -354,10 +445,8 @@ final class Orphans {
 
     /** Has each orphan served that executors of other hosts read, and is not. */
     private void findHeirs() {
-        if (readers == Readers.SHARED_MEMORY) {
-            List<Member> living = living();
-            orphans.values().forEach(orphan -> findHeir(orphan, living));
-        }
+        List<Member> living = living();
+        orphans.values().forEach(orphan -> findHeir(orphan, living));
     }
 
     private List<Member> living() {
@@ -410,7 +499,7 @@ final class Orphans {
             registry.memberInherited(served.get());
         } else {
             orphan.heir = null;
-            findHeirs();
+            tend();
         }
     }
 
@@ -436,7 +525,7 @@ final class Orphans {
 
     /** Notes a member that has joined: it may need an heir of orphans on other hosts, or become one on its own. */
     synchronized void joined() {
-        findHeirs();
+        tend();
     }
 
     /** Drops an orphan that could not be read; in shared memory all of its host. */
@@ -472,11 +561,16 @@ final class Orphans {
 
     private void drop(String executorId, String why) {
         LOG.info("Dropping the map outputs of ended executor {}: {}", executorId, why);
+        leave(executorId);
+        spark.removeAll(executorId);
+    }
+
+    /** Ends the membership; executors of the host remove the files. */
+    private void leave(String executorId) {
         member(executorId).flatMap(this::hostOfFiles).ifPresent(dropped::add);
         orphans.remove(executorId);
         leaving.remove(executorId);
         registry.memberRemoved(executorId);
-        spark.removeAll(executorId);
     }
 
     /** Returns whether there are orphans. */

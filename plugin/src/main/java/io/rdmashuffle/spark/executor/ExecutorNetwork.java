@@ -17,9 +17,10 @@ import io.rdmashuffle.registry.RegistryAgent;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.Inherit;
-import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
 import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.MoveToDisk;
+import io.rdmashuffle.registry.RegistryMessage.Refused;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
@@ -44,6 +45,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.apache.spark.SparkEnv;
@@ -78,6 +80,9 @@ final class ExecutorNetwork implements AutoCloseable {
     private final InheritedPools inherited;
     /** Null if map outputs do not outlive their executors. */
     private final @Nullable MemberHeirs heirs;
+
+    /** Null without an external shuffle service. */
+    private final @Nullable OutputMover mover;
 
     private final TransferClient client;
     private final PeerLookups lookups;
@@ -130,7 +135,14 @@ final class ExecutorNetwork implements AutoCloseable {
         agent.addListener(inherited);
         this.lookups = new PeerLookups(config.get(ShuffleConfig.FETCH_TIMEOUT));
         SparkSettings settings = new SparkSettings(key -> env.conf().get(key, null));
-        boolean haveHeirs = KeptOutputs.areKept(env.conf(), config) && !settings.isServed();
+        boolean isServed = settings.isServed();
+        boolean haveHeirs = KeptOutputs.areKept(env.conf(), config) && !isServed;
+        this.mover = isServed
+                ? new OutputMover(
+                        env.blockManager().blockStoreClient(),
+                        env.blockManager().shuffleServerId(),
+                        config.get(ShuffleConfig.REGISTRY_TIMEOUT))
+                : null;
         this.heirs =
                 haveHeirs ? new MemberHeirs(agent, config.get(ShuffleConfig.OUTLIVE_HOLD), lookups.executor()) : null;
         this.client = new TransferClient(
@@ -144,7 +156,7 @@ final class ExecutorNetwork implements AutoCloseable {
         Map<String, byte[]> addresses = new HashMap<>(memory.addresses());
         addresses.put(PeerAddress.NAME, new PeerAddress(blocks.hostName(), blocks.port()).encode());
         this.member = new Member(env.executorId(), memory.incarnation(), addresses);
-        this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
+        this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, new Messages()));
     }
 
     /** Announces this executor to the driver; not used in local mode, which has no peers. */
@@ -241,6 +253,9 @@ final class ExecutorNetwork implements AutoCloseable {
         if (heirs != null) {
             heirs.close();
         }
+        if (mover != null) {
+            mover.close();
+        }
         client.close();
         kills.close();
         lookups.close();
@@ -281,12 +296,12 @@ final class ExecutorNetwork implements AutoCloseable {
             if (agent.lookup(ended.executorId()).isEmpty()) {
                 // The driver has dropped it meanwhile, which no later message repeats.
                 inherited.changed(ended, null);
-                return new InheritRefused("executor " + ended.executorId() + " is no member any more");
+                return new Refused("executor " + ended.executorId() + " is no member any more");
             }
             return new Inherited(served);
         } catch (PeerUnreachableException e) {
             LOG.info("Cannot serve the map outputs of executor {}, which has ended", ended.executorId(), e);
-            return new InheritRefused(String.valueOf(e.getMessage()));
+            return new Refused(String.valueOf(e.getMessage()));
         }
     }
 
@@ -294,18 +309,26 @@ final class ExecutorNetwork implements AutoCloseable {
         return e instanceof InterruptedException || e.getCause() instanceof InterruptedException;
     }
 
-    private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
-        if (message instanceof MembershipUpdate update) {
-            agent.onMessage(update);
-            messages.repairSoon();
-        } else if (message instanceof Relay relay) {
-            messages.take(relay);
-            return new Taken();
-        } else if (message instanceof ReportRequest) {
-            return report.get();
-        } else if (message instanceof Inherit inherit) {
-            return inherit(inherit.ended());
+    private final class Messages implements RegistryEndpoint.Handler {
+        @Override
+        public @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
+            if (message instanceof MembershipUpdate update) {
+                agent.onMessage(update);
+                messages.repairSoon();
+            } else if (message instanceof Relay relay) {
+                messages.take(relay);
+                return new Taken();
+            } else if (message instanceof ReportRequest) {
+                return report.get();
+            } else if (message instanceof Inherit inherit) {
+                return inherit(inherit.ended());
+            }
+            return null;
         }
-        return null;
+
+        @Override
+        public @Nullable CompletableFuture<RegistryMessage> begin(RegistryMessage question) {
+            return mover != null && question instanceof MoveToDisk move ? mover.move(move.ended()) : null;
+        }
     }
 }

@@ -4,6 +4,7 @@ package io.rdmashuffle.spark.rpc;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryCodecException;
 import io.rdmashuffle.registry.RegistryMessage;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import org.apache.spark.rpc.RpcCallContext;
@@ -21,7 +22,7 @@ import scala.runtime.BoxedUnit;
 /**
  * Carries registry messages between Spark's RPC and their handler, on driver and executor alike.
  *
- * <p><b>Threading:</b> Spark delivers one message at a time.
+ * <p><b>Threading:</b> Spark delivers one message at a time; answers may come from any thread.
  */
 public final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
     /** Name of the driver's endpoint. */
@@ -68,11 +69,12 @@ public final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
     public PartialFunction<Object, BoxedUnit> receiveAndReply(RpcCallContext context) {
         return new Envelopes(envelope -> {
             try {
-                RegistryMessage answer = handler.handle(codec.decode(envelope.payload()), envelope.replyTo());
-                if (answer == null) {
-                    context.sendFailure(new IllegalArgumentException("this endpoint does not answer such messages"));
+                RegistryMessage question = codec.decode(envelope.payload());
+                CompletableFuture<RegistryMessage> later = handler.begin(question);
+                if (later == null) {
+                    reply(context, handler.handle(question, envelope.replyTo()));
                 } else {
-                    context.reply(new RegistryEnvelope(codec.encode(answer), null).toWire());
+                    var unused = later.thenAccept(answer -> reply(context, answer));
                 }
             } catch (RegistryCodecException | RejectedExecutionException e) {
                 context.sendFailure(portable(e));
@@ -81,6 +83,14 @@ public final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
                 context.sendFailure(portable(e));
             }
         });
+    }
+
+    private void reply(RpcCallContext context, @Nullable RegistryMessage answer) {
+        if (answer == null) {
+            context.sendFailure(new IllegalArgumentException("this endpoint does not answer such messages"));
+        } else {
+            context.reply(new RegistryEnvelope(codec.encode(answer), null).toWire());
+        }
     }
 
     /**
@@ -101,6 +111,15 @@ public final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
          */
         @Nullable
         RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo);
+
+        /**
+         * Begins to handle a question that takes long, so that other messages need not wait.
+         *
+         * @return the answer, which never fails; null if it does not take long, and {@link #handle} has to answer
+         */
+        default @Nullable CompletableFuture<RegistryMessage> begin(RegistryMessage question) {
+            return null;
+        }
     }
 
     /** Handler of envelopes only. */

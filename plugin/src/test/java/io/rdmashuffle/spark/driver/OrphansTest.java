@@ -45,6 +45,7 @@ class OrphansTest {
     private boolean isHostDecommissioned;
     private final List<String> removed = new ArrayList<>();
     private final List<Question> questions = new ArrayList<>();
+    private final List<Move> moves = new ArrayList<>();
     private final List<Runnable> afterHold = new ArrayList<>();
     private final Orphans orphans = orphans(Readers.SHARED_MEMORY);
     private final Orphans served = orphans(Readers.SERVICE);
@@ -85,6 +86,11 @@ class OrphansTest {
                     }
 
                     @Override
+                    public void moveToDisk(String executorId, Member ended, Consumer<Boolean> answer) {
+                        moves.add(new Move(executorId, ended, answer));
+                    }
+
+                    @Override
                     public void afterHold(Runnable action) {
                         afterHold.add(action);
                     }
@@ -102,6 +108,27 @@ class OrphansTest {
         void no() {
             answer.accept(Optional.empty());
         }
+    }
+
+    /** Request to an executor to move the outputs of another to disk. */
+    private record Move(String mover, Member ended, Consumer<Boolean> answer) {
+        void done() {
+            answer.accept(true);
+        }
+
+        void failed() {
+            answer.accept(false);
+        }
+
+        @Override
+        public String toString() {
+            return mover + " moves " + ended.executorId();
+        }
+    }
+
+    private Move moved(String what) {
+        assertThat(moves).singleElement().hasToString(what);
+        return moves.remove(0);
     }
 
     private Question asked() {
@@ -449,12 +476,61 @@ class OrphansTest {
             join(served(executorId, "a", Member.OUTLIVES));
         }
         join(served("4", "b", Member.OUTLIVES));
+        join(served("5", "a"), served("6", "b"));
         served.executorRemoved("1");
         served.executorRemoved("4");
         served.executorRemoved("2");
-        assertThat(removed).isEmpty();
+        assertThat(moves).isEmpty();
         served.executorRemoved("3");
-        assertThat(removed).containsExactly("1");
+        Move move = moved("5 moves 1");
+        served.joined();
+        assertThat(moves).as("it is being moved").isEmpty();
+        move.done();
+        assertThat(members()).containsExactly("2", "3", "4", "5", "6");
+        assertThat(served.hasDroppedOnHostOf("5")).as("it removes the pool").isTrue();
+        served.dropStragglers("1");
+        assertThat(removed).as("the service serves them").isEmpty();
+    }
+
+    private void endThreeOnHostA() {
+        join(served("1", "a", Member.OUTLIVES), served("2", "a", Member.OUTLIVES), served("3", "a", Member.OUTLIVES));
+        List.of("1", "2", "3").forEach(served::executorRemoved);
+    }
+
+    @Test
+    void anExecutorThatCannotMoveOutputsLeavesThatToTheNext() {
+        join(served("4", "a"), served("5", "a"), served("6", "b"));
+        endThreeOnHostA();
+        moved("4 moves 1").failed();
+        Move second = moved("5 moves 1");
+        served.executorRemoved("5");
+        second.done();
+        assertThat(members()).as("too late").contains("1");
+        moved("4 moves 1").failed();
+        passHold();
+        assertThat(removed).as("4 is the only one there").containsExactly("5", "1");
+    }
+
+    @Test
+    void outputsWaitForAnExecutorOfTheirHostToMoveThem() {
+        join(served("6", "b"));
+        endThreeOnHostA();
+        passHold();
+        assertThat(moves).isEmpty();
+        assertThat(removed).isEmpty();
+        join(served("4", "a"));
+        served.joined();
+        moved("4 moves 1").failed();
+        served.executorRemoved("4");
+        passHold();
+        assertThat(removed).as("none is left that could try").containsExactly("4");
+        join(served("5", "a"));
+        served.joined();
+        Move move = moved("5 moves 1");
+        withOutputs.remove("1");
+        served.shuffleRemoved();
+        move.done();
+        assertThat(members()).containsExactly("6", "2", "3", "5");
     }
 
     @Test
@@ -465,7 +541,9 @@ class OrphansTest {
         withOutputs.remove("1");
         assertThat(served.leavesFiles("1")).as("no shuffle needs it").isFalse();
         served.reported("3", 3 * POOL, false);
-        assertThat(served.leavesFiles("3")).as("above the limit").isFalse();
+        assertThat(served.leavesFiles("3"))
+                .as("above the limit, but others move them to disk")
+                .isTrue();
     }
 
     @Test
