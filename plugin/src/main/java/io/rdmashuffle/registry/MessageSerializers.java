@@ -98,7 +98,8 @@ final class MessageSerializers {
         } else if (message instanceof Inherited inherited) {
             writeMember(out, inherited.ended());
         } else if (message instanceof MoveToDisk move) {
-            writeMember(out, move.ended());
+            writeName(out, move.executorId());
+            writeShuffles(out, move.shuffleIds());
         } else if (message instanceof Refused refusal) {
             writeText(out, refusal.reason(), MAX_REASON_BYTES, "reason");
         }
@@ -129,7 +130,7 @@ final class MessageSerializers {
             case REPORT -> readReport(in);
             case INHERIT -> new Inherit(readMember(in));
             case INHERITED -> new Inherited(readMember(in));
-            case MOVE_TO_DISK -> new MoveToDisk(readMember(in));
+            case MOVE_TO_DISK -> new MoveToDisk(readName(in), readShuffles(in));
             case REFUSED -> new Refused(readText(in, MAX_REASON_BYTES, "reason"));
         };
     }

@@ -116,11 +116,15 @@ public sealed interface RegistryMessage {
     record Refused(String reason) implements RegistryMessage {}
 
     /**
-     * Driver to executor: move the map outputs of this member, which has ended, from its pool to disk, where the
-     * external shuffle service of the host serves them. Answered by {@link Taken} when that is done, or {@link
-     * Refused}.
+     * Driver to executor: move the map outputs that this executor, which has ended, had of these shuffles from its pool
+     * to disk, where the external shuffle service of the host serves them, and remove all others. Answered by {@link
+     * Taken} when that is done, or {@link Refused}.
      */
-    record MoveToDisk(Member ended) implements RegistryMessage {}
+    record MoveToDisk(String executorId, Set<Integer> shuffleIds) implements RegistryMessage {
+        public MoveToDisk {
+            shuffleIds = Set.copyOf(shuffleIds);
+        }
+    }
 
     /** Executor to driver: is this shuffle compressed for the network? Answered by {@link CompressionReply}. */
     record CompressionRequest(int shuffleId) implements RegistryMessage {}

@@ -84,7 +84,7 @@ final class TestMembers {
             case 17 -> new Inherit(randomMember(random));
             case 18 -> new Inherited(randomMember(random));
             case 19 -> new Refused(randomText(random));
-            case 20 -> new MoveToDisk(randomMember(random));
+            case 20 -> new MoveToDisk(randomText(random), randomShuffles(random));
             default -> randomReport(random);
         };
     }

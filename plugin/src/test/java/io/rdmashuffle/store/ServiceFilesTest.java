@@ -16,13 +16,17 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.apache.spark.network.shuffle.ExecutorDiskUtils;
 import org.apache.spark.network.shuffle.ExternalShuffleBlockResolver;
@@ -164,10 +168,9 @@ class ServiceFilesTest {
         Path copied = find("shuffle_1_11_0.data");
         Object identity =
                 Files.readAttributes(copied, BasicFileAttributes.class).fileKey();
-        Files.delete(find("shuffle_2_13_0.index"));
         Path pools = Objects.requireNonNull(memory.filesPath());
 
-        assertThat(ServiceCopies.replaceLinks(List.of(local), pools)).isEqualTo(2);
+        assertThat(copies(0).replaceLinks(Set.of(1))).isEqualTo(2);
         assertThat(isCopy(1, 10)).isTrue();
         assertThat(isCopy(1, 12)).as("in the disk tier").isFalse();
         assertThat(Files.readAttributes(copied, BasicFileAttributes.class).fileKey())
@@ -182,12 +185,22 @@ class ServiceFilesTest {
         assertServed(1, 11, large);
         assertServed(1, 12, onDisk);
         assertThat(removed).isNotEmpty();
-        assertThat(ServiceCopies.replaceLinks(List.of(local), pools)).isZero();
+        assertThat(copies(0).replaceLinks(Set.of(1))).isZero();
         try (Stream<Path> all = Files.walk(local)) {
             assertThat(all.map(file -> String.valueOf(file.getFileName())).filter(name -> name.startsWith("shuffle_")))
-                    .as("nothing incomplete is left")
-                    .allMatch(name -> name.matches("shuffle_1_\\d+_0\\.(index|data)|shuffle_2_13_0\\.data"));
+                    .as("nothing incomplete, and nothing of a shuffle that is not needed")
+                    .allMatch(name -> name.matches("shuffle_1_\\d+_0\\.(index|data)"));
         }
+    }
+
+    private ServiceCopies copies(long minFreeBytes) {
+        return new ServiceCopies(List.of(local), minFreeBytes);
+    }
+
+    private void assertFails(ServiceCopies copies, String message) {
+        assertThatThrownBy(() -> copies.replaceLinks(Set.of(1)))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(message);
     }
 
     @Test
@@ -195,26 +208,55 @@ class ServiceFilesTest {
         byte[][] content = write(1, 10, 2000);
         Path index = find("shuffle_1_10_0.index");
         byte[] offsets = Files.readAllBytes(index);
-        Path pools = Objects.requireNonNull(memory.filesPath());
         Files.write(index, new byte[Long.BYTES]);
-        assertThatThrownBy(() -> ServiceCopies.replaceLinks(List.of(local), pools))
-                .isInstanceOf(IOException.class)
-                .hasMessageContaining("is no index");
-        Files.write(
-                index,
-                ByteBuffer.allocate(2 * Long.BYTES)
-                        .putLong(0)
-                        .putLong(CAP_BYTES + 1)
-                        .array());
-        assertThatThrownBy(() -> ServiceCopies.replaceLinks(List.of(local), pools))
-                .isInstanceOf(IOException.class)
-                .hasMessageContaining("ends before");
+        assertFails(copies(0), "is no index");
+        ByteBuffer beyond = ByteBuffer.allocate(2 * Long.BYTES).putLong(0).putLong(CAP_BYTES + 1);
+        Files.write(index, beyond.array());
+        assertFails(copies(0), "ends before");
         Files.write(index, offsets);
-        assertThatThrownBy(() -> ServiceCopies.replaceLinks(List.of(local.resolve("absent")), pools))
-                .isInstanceOf(NoSuchFileException.class);
+        assertFails(copies(Long.MAX_VALUE / 2), "bytes free");
+        assertFails(new ServiceCopies(List.of(local.resolve("absent")), 0), "absent");
         assertThat(isCopy(1, 10)).isFalse();
         assertServed(1, 10, content);
         assertThat(files()).as("nothing incomplete is left").isEqualTo(2);
+    }
+
+    /** One that the driver takes for lost may do so. */
+    @Test
+    void theOwnerMayRemoveOutputsMeanwhile() throws Exception {
+        for (int mapId = 0; mapId < 40; mapId++) {
+            write(1 + mapId % 2, mapId, 2000);
+        }
+        Thread owner = new Thread(() -> store.removeShuffle(1));
+        owner.start();
+        int replaced = copies(0).replaceLinks(Set.of(1, 2));
+        owner.join();
+        assertThat(replaced).isBetween(20, 40);
+        try (Stream<Path> all = Files.walk(local)) {
+            assertThat(all.filter(Files::isRegularFile).map(file -> String.valueOf(file.getFileName())))
+                    .allMatch(name -> name.matches("shuffle_2_\\d+_0\\.(index|data)"));
+        }
+    }
+
+    @Test
+    void twoMayReplaceLinksAtOnce() throws Exception {
+        List<byte[][]> contents = new ArrayList<>();
+        for (int mapId = 0; mapId < 40; mapId++) {
+            contents.add(write(1, mapId, 2000));
+        }
+        ExecutorService other = Executors.newSingleThreadExecutor();
+        try {
+            Future<Integer> first = other.submit(() -> copies(0).replaceLinks(Set.of(1)));
+            int second = copies(0).replaceLinks(Set.of(1));
+            assertThat(first.get() + second).isBetween(40, 80);
+        } finally {
+            other.shutdownNow();
+        }
+        for (int mapId = 0; mapId < 40; mapId++) {
+            assertThat(isCopy(1, mapId)).isTrue();
+            assertServed(1, mapId, contents.get(mapId));
+        }
+        assertThat(files()).isEqualTo(80);
     }
 
     @Test

@@ -51,6 +51,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.apache.spark.FetchFailed;
 import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.ShuffleStatus;
 import org.apache.spark.SparkContext;
 import org.apache.spark.executor.ShuffleReadMetrics;
 import org.apache.spark.executor.TaskMetrics;
@@ -66,6 +67,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
+import scala.Tuple2;
 import scala.concurrent.Future;
 
 /**
@@ -150,6 +152,22 @@ public final class DriverEndpoint implements AutoCloseable {
         }
 
         @Override
+        public Set<Integer> shufflesOf(String executorId) {
+            Set<Integer> shuffleIds = new HashSet<>();
+            for (Tuple2<Object, ShuffleStatus> shuffle :
+                    ScalaCollections.list(tracker.shuffleStatuses().iterator())) {
+                boolean mayHave = shuffle._2()
+                        .<Boolean>withMapStatuses(statuses -> Arrays.stream(statuses)
+                                .anyMatch(status -> status == null
+                                        || status.location().executorId().equals(executorId)));
+                if (mayHave) {
+                    shuffleIds.add((Integer) shuffle._1());
+                }
+            }
+            return shuffleIds;
+        }
+
+        @Override
         public boolean isDecommissioned(String executorId) {
             return context.taskScheduler()
                     .getExecutorDecommissionState(executorId)
@@ -170,6 +188,8 @@ public final class DriverEndpoint implements AutoCloseable {
         /** Writes 16 GB to a slow disk. */
         private static final Duration MOVE_TIMEOUT = Duration.ofMinutes(5);
 
+        private static final Duration MOVE_PAUSE = Duration.ofSeconds(10);
+
         private final Duration hold;
 
         Members(Duration hold) {
@@ -184,11 +204,12 @@ public final class DriverEndpoint implements AutoCloseable {
         }
 
         @Override
-        public void moveToDisk(String executorId, Member ended, Consumer<Boolean> answer) {
-            var unused = ask(executorId, new MoveToDisk(ended), MOVE_TIMEOUT).whenComplete((message, failure) -> {
-                LOG.debug("Executor {} was asked to move outputs to disk: {}", executorId, message, failure);
-                soon(() -> answer.accept(message instanceof Taken), Duration.ZERO);
-            });
+        public void moveToDisk(String executorId, String ended, Set<Integer> shuffleIds, Consumer<Boolean> answer) {
+            var unused = ask(executorId, new MoveToDisk(ended, shuffleIds), MOVE_TIMEOUT)
+                    .whenComplete((message, failure) -> {
+                        LOG.debug("Executor {} was asked to move outputs to disk: {}", executorId, message, failure);
+                        soon(() -> answer.accept(message instanceof Taken), Duration.ZERO);
+                    });
         }
 
         private CompletableFuture<RegistryMessage> ask(String executorId, RegistryMessage question, Duration timeout) {
@@ -212,6 +233,11 @@ public final class DriverEndpoint implements AutoCloseable {
         @Override
         public void afterHold(Runnable action) {
             soon(action, hold);
+        }
+
+        @Override
+        public void afterPause(Runnable action) {
+            soon(action, MOVE_PAUSE);
         }
     }
 

@@ -48,6 +48,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Orphans {
     private static final Logger LOG = LoggerFactory.getLogger(Orphans.class);
+    /** Rounds of all executors of a host, with a pause after each. */
+    private static final int MOVE_ATTEMPTS = 6;
 
     private final Readers readers;
     private final long maxBytes;
@@ -63,8 +65,8 @@ final class Orphans {
     private final Set<String> mortal = new HashSet<>();
     /** Executors that have stopped and leave their files, and that Spark has not removed yet. */
     private final Set<String> leaving = new HashSet<>();
-    /** Executors that Spark has just removed: their last outputs may be recorded after that. */
-    private final Set<String> unsettled = new HashSet<>();
+    /** Executors that have ended and whose outputs are on disk, where the external shuffle service serves them. */
+    private final Set<String> onDisk = new HashSet<>();
     /** Hosts on which files of ended executors are not needed any more. */
     private final Set<String> dropped = new HashSet<>();
 
@@ -92,8 +94,10 @@ final class Orphans {
 
         /** Whether no executor has said yet that it serves it, though one must. */
         private boolean isSought;
-        /** Counts searches for an heir. */
+        /** Counts searches for an heir, or rounds of all that could move it to disk. */
         private int searches;
+        /** Whether an executor is moving it to disk, or will be asked to in a moment. */
+        private boolean isMoving;
 
         Orphan(Member ended, String host, long bytes) {
             this.ended = ended;
@@ -104,6 +108,7 @@ final class Orphans {
         void heirEnded() {
             heir = null;
             isSought = false;
+            isMoving = false;
             tried.clear();
         }
     }
@@ -118,11 +123,14 @@ final class Orphans {
         void ask(String executorId, Member ended, Consumer<Optional<Member>> answer);
 
         /**
-         * Asks an executor to move the outputs of another of its host to disk.
+         * Asks an executor to move outputs of another of its host to disk, and to remove those of other shuffles.
          *
          * @param answer takes whether the pool is not needed any more; on another thread
          */
-        void moveToDisk(String executorId, Member ended, Consumer<Boolean> answer);
+        void moveToDisk(String executorId, String ended, Set<Integer> shuffleIds, Consumer<Boolean> answer);
+
+        /** Runs an action before the next attempt to move outputs, on another thread. */
+        void afterPause(Runnable action);
 
         /** Runs an action when a search has lasted too long, on another thread. */
         void afterHold(Runnable action);
@@ -135,6 +143,9 @@ final class Orphans {
 
         /** Returns whether an executor has any. */
         boolean has(String executorId);
+
+        /** Returns the shuffles of which an executor has outputs, or may have written one that is not recorded yet. */
+        Set<Integer> shufflesOf(String executorId);
 
         /** Returns whether an executor will end soon. */
         boolean isDecommissioned(String executorId);
@@ -187,6 +198,9 @@ final class Orphans {
      * dropped, too.
      */
     synchronized boolean leavesFiles(String executorId) {
+        if (onDisk.contains(executorId)) {
+            return true;
+        }
         Optional<String> memory = memoryOf(executorId);
         boolean isLast = readers == Readers.SHARED_MEMORY
                 && siblings(executorId, memory).findAny().isEmpty();
@@ -273,8 +287,7 @@ final class Orphans {
     /** Decides on an executor that Spark has removed. */
     synchronized void executorRemoved(String executorId) {
         leaving.remove(executorId);
-        unsettled.add(executorId);
-        if (orphans.containsKey(executorId)) {
+        if (orphans.containsKey(executorId) || onDisk.contains(executorId)) {
             return;
         }
         orphans.values().stream()
@@ -325,17 +338,19 @@ final class Orphans {
         List<Map.Entry<String, Orphan>> ofHost = orphans.entrySet().stream()
                 .filter(each -> each.getValue().host.equals(host))
                 .toList();
+        boolean isBusy = ofHost.stream().anyMatch(each -> each.getValue().isMoving);
         long held = ofHost.stream().mapToLong(each -> each.getValue().bytes).sum();
         for (Map.Entry<String, Orphan> oldest : ofHost) {
-            if (held <= maxBytes) {
+            if (held <= maxBytes || isBusy) {
                 return;
             }
             held -= oldest.getValue().bytes;
             if (readers == Readers.SERVICE) {
+                // One after another: the disk is not faster with two.
                 moveToDisk(oldest.getValue());
-            } else {
-                dropBeyondBound(oldest.getKey(), "ended executors of its host hold more than ");
+                return;
             }
+            dropBeyondBound(oldest.getKey(), "ended executors of its host hold more than ");
         }
     }
 
@@ -354,51 +369,53 @@ final class Orphans {
     }
 
     private void moveToDisk(Orphan orphan) {
-        if (orphan.heir != null) {
-            return;
-        }
         String executorId = orphan.ended.executorId();
         List<String> movers = movers(orphan);
         Optional<String> mover = movers.stream()
                 .filter(id -> !orphan.tried.contains(id))
                 .min(Comparator.comparing(spark::isDecommissioned));
         if (mover.isPresent()) {
+            orphan.isMoving = true;
             orphan.heir = mover.get();
             orphan.tried.add(mover.get());
-            heirs.moveToDisk(mover.get(), orphan.ended, isDone -> moved(executorId, mover.get(), isDone));
+            Set<Integer> shuffleIds = spark.shufflesOf(executorId);
+            heirs.moveToDisk(mover.get(), executorId, shuffleIds, isDone -> moved(executorId, mover.get(), isDone));
         } else if (!movers.isEmpty()) {
-            // One that did not answer may be ending.
-            heirs.afterHold(() -> dropUnmoved(executorId));
+            orphan.isMoving = true;
+            heirs.afterPause(() -> moveAgain(executorId));
         }
     }
 
     private synchronized void moved(String executorId, String mover, boolean isDone) {
         Orphan orphan = orphans.get(executorId);
-        if (orphan == null || !mover.equals(orphan.heir)) {
-            return;
+        if (orphan != null && mover.equals(orphan.heir)) {
+            orphan.heir = null;
+            orphan.isMoving = false;
+            if (isDone) {
+                LOG.info("The map outputs of ended executor {} are on disk, for the shuffle service", executorId);
+                onDisk.add(executorId);
+                leave(executorId);
+            }
         }
-        orphan.heir = null;
-        if (isDone) {
-            LOG.info(
-                    "The map outputs of ended executor {} are on disk now, for the external shuffle service",
-                    executorId);
-            unsettled.remove(executorId);
-            leave(executorId);
-        } else {
-            relieve(orphan.host);
-        }
+        tend();
     }
 
-    /** Drops an orphan that no executor of its host could move, if there is one. */
-    private synchronized void dropUnmoved(String executorId) {
+    /** Each executor of the host has failed: a disk may be full, or the service may be starting again. */
+    private synchronized void moveAgain(String executorId) {
         Orphan orphan = orphans.get(executorId);
-        if (orphan == null || orphan.heir != null) {
+        if (orphan == null || !orphan.isMoving || orphan.heir != null) {
             return;
         }
+        String host = orphan.host;
         List<String> movers = movers(orphan);
-        if (!movers.isEmpty() && orphan.tried.containsAll(movers)) {
-            dropBeyondBound(executorId, "no executor of " + orphan.host + " could move them to disk; the limit is ");
+        orphan.isMoving = false;
+        orphan.tried.clear();
+        orphan.searches++;
+        if (orphan.searches >= MOVE_ATTEMPTS && !movers.isEmpty()) {
+            dropBeyondBound(executorId, "no executor of " + host + " could move them to disk; the limit is ");
+            heirs.moveToDisk(movers.get(0), executorId, Set.of(), isDone -> {});
         }
+        relieve(host);
     }
 
     /** Spark writes outputs again that would be there with more memory. */
@@ -427,8 +444,10 @@ final class Orphans {
      * written before the end after they were dropped.
      */
     synchronized void dropStragglers(String executorId) {
-        if (unsettled.remove(executorId) && !orphans.containsKey(executorId)) {
-            spark.removeAll(executorId);
+        if (!orphans.containsKey(executorId)) {
+            if (!onDisk.contains(executorId)) {
+                spark.removeAll(executorId);
+            }
             // A last report may have come after the end.
             bytes.remove(executorId);
             mortal.remove(executorId);

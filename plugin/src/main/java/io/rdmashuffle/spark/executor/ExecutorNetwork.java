@@ -141,7 +141,8 @@ final class ExecutorNetwork implements AutoCloseable {
                 ? new OutputMover(
                         env.blockManager().blockStoreClient(),
                         env.blockManager().shuffleServerId(),
-                        config.get(ShuffleConfig.REGISTRY_TIMEOUT))
+                        config.get(ShuffleConfig.REGISTRY_TIMEOUT),
+                        config.get(ShuffleConfig.DISK_MIN_FREE))
                 : null;
         this.heirs =
                 haveHeirs ? new MemberHeirs(agent, config.get(ShuffleConfig.OUTLIVE_HOLD), lookups.executor()) : null;
@@ -328,7 +329,7 @@ final class ExecutorNetwork implements AutoCloseable {
 
         @Override
         public @Nullable CompletableFuture<RegistryMessage> begin(RegistryMessage question) {
-            return mover != null && question instanceof MoveToDisk move ? mover.move(move.ended()) : null;
+            return mover != null && question instanceof MoveToDisk move ? mover.move(move) : null;
         }
     }
 }

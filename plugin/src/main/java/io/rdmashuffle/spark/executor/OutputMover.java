@@ -2,8 +2,8 @@
 package io.rdmashuffle.spark.executor;
 
 import io.rdmashuffle.lifecycle.DaemonThreads;
-import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.RegistryMessage;
+import io.rdmashuffle.registry.RegistryMessage.MoveToDisk;
 import io.rdmashuffle.registry.RegistryMessage.Refused;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.store.ServiceCopies;
@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -37,14 +38,15 @@ import org.slf4j.LoggerFactory;
  */
 final class OutputMover implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(OutputMover.class);
-    /** The driver asks for one pool after another, as it may have asked an executor before that did not answer. */
-    private static final int MAX_WAITING = 64;
+    /** The driver asks for one pool after another, but may not wait for one that takes minutes. */
+    private static final int MAX_WAITING = 4;
 
     private static final long IDLE_SECONDS = 10;
 
     private final BlockStoreClient client;
     private final BlockManagerId service;
     private final Duration timeout;
+    private final long minFreeBytes;
     private final ThreadPoolExecutor thread = new ThreadPoolExecutor(
             1,
             1,
@@ -61,35 +63,33 @@ final class OutputMover implements AutoCloseable {
      * @param client of the service
      * @param service of this host
      * @param timeout within which the service must say where an executor has its files
+     * @param minFreeBytes that remain on disk
      */
-    OutputMover(BlockStoreClient client, BlockManagerId service, Duration timeout) {
+    OutputMover(BlockStoreClient client, BlockManagerId service, Duration timeout, long minFreeBytes) {
         this.client = client;
         this.service = service;
         this.timeout = timeout;
+        this.minFreeBytes = minFreeBytes;
         thread.allowCoreThreadTimeOut(true);
     }
 
-    /** Moves the outputs of a member that has ended; the answer is {@link Taken} or {@link Refused}. */
-    CompletableFuture<RegistryMessage> move(Member ended) {
-        Path pool = ExecutorMemory.directoryOf(ended).orElse(null);
-        if (pool == null) {
-            return CompletableFuture.completedFuture(new Refused("its files do not outlive it"));
-        }
+    /** Moves outputs of an executor that has ended; the answer is {@link Taken} or {@link Refused}. */
+    CompletableFuture<RegistryMessage> move(MoveToDisk request) {
         CompletableFuture<RegistryMessage> answer = new CompletableFuture<>();
         try {
-            thread.execute(() -> answer.complete(moveNow(ended.executorId(), pool)));
+            thread.execute(() -> answer.complete(moveNow(request.executorId(), request.shuffleIds())));
         } catch (RejectedExecutionException e) {
             answer.complete(new Refused("this executor ends, or has too many pools to empty"));
         }
         return answer;
     }
 
-    private RegistryMessage moveNow(String executorId, Path pool) {
+    private RegistryMessage moveNow(String executorId, Set<Integer> shuffleIds) {
         if (closed) {
             return new Refused("this executor ends");
         }
         try {
-            int moved = ServiceCopies.replaceLinks(directoriesOf(executorId), pool);
+            int moved = new ServiceCopies(directoriesOf(executorId), minFreeBytes).replaceLinks(shuffleIds);
             LOG.info("Moved {} map outputs of ended executor {} to disk", moved, executorId);
             return new Taken();
         } catch (IOException | RuntimeException e) {

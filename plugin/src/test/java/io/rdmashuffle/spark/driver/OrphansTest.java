@@ -70,6 +70,11 @@ class OrphansTest {
                     }
 
                     @Override
+                    public Set<Integer> shufflesOf(String executorId) {
+                        return Set.of(Integer.valueOf(executorId));
+                    }
+
+                    @Override
                     public boolean isDecommissioned(String executorId) {
                         return decommissioned.contains(executorId);
                     }
@@ -86,8 +91,14 @@ class OrphansTest {
                     }
 
                     @Override
-                    public void moveToDisk(String executorId, Member ended, Consumer<Boolean> answer) {
-                        moves.add(new Move(executorId, ended, answer));
+                    public void moveToDisk(
+                            String executorId, String ended, Set<Integer> shuffleIds, Consumer<Boolean> answer) {
+                        moves.add(new Move(executorId, ended, shuffleIds, answer));
+                    }
+
+                    @Override
+                    public void afterPause(Runnable action) {
+                        afterHold.add(action);
                     }
 
                     @Override
@@ -111,7 +122,7 @@ class OrphansTest {
     }
 
     /** Request to an executor to move the outputs of another to disk. */
-    private record Move(String mover, Member ended, Consumer<Boolean> answer) {
+    private record Move(String mover, String ended, Set<Integer> shuffleIds, Consumer<Boolean> answer) {
         void done() {
             answer.accept(true);
         }
@@ -122,7 +133,7 @@ class OrphansTest {
 
         @Override
         public String toString() {
-            return mover + " moves " + ended.executorId();
+            return mover + (shuffleIds.isEmpty() ? " removes " : " moves ") + ended;
         }
     }
 
@@ -489,12 +500,31 @@ class OrphansTest {
         assertThat(members()).containsExactly("2", "3", "4", "5", "6");
         assertThat(served.hasDroppedOnHostOf("5")).as("it removes the pool").isTrue();
         served.dropStragglers("1");
+        served.executorRemoved("1");
         assertThat(removed).as("the service serves them").isEmpty();
+        assertThat(served.leavesFiles("1")).as("it stops only now").isTrue();
     }
 
     private void endThreeOnHostA() {
         join(served("1", "a", Member.OUTLIVES), served("2", "a", Member.OUTLIVES), served("3", "a", Member.OUTLIVES));
         List.of("1", "2", "3").forEach(served::executorRemoved);
+    }
+
+    @Test
+    void onePoolOfAHostIsMovedAfterTheOther() {
+        join(served("4", "a"));
+        for (String executorId : List.of("1", "2", "3")) {
+            served.reported(executorId, 3 * POOL, false);
+        }
+        endThreeOnHostA();
+        moved("4 moves 1").done();
+        Move second = moved("4 moves 2");
+        withOutputs.remove("2");
+        served.shuffleRemoved();
+        second.done();
+        moved("4 moves 3").done();
+        assertThat(members()).containsExactly("4");
+        assertThat(removed).as("no shuffle needs it").containsExactly("2");
     }
 
     @Test
@@ -504,11 +534,23 @@ class OrphansTest {
         moved("4 moves 1").failed();
         Move second = moved("5 moves 1");
         served.executorRemoved("5");
+        assertThat(moved("4 moves 1").shuffleIds()).containsExactly(1);
         second.done();
         assertThat(members()).as("too late").contains("1");
-        moved("4 moves 1").failed();
-        passHold();
-        assertThat(removed).as("4 is the only one there").containsExactly("5", "1");
+    }
+
+    @Test
+    void outputsThatNoExecutorCanMoveAreDroppedAfterSomeAttempts() {
+        join(served("4", "a"));
+        endThreeOnHostA();
+        for (int attempt = 0; attempt < 6; attempt++) {
+            assertThat(removed).isEmpty();
+            moved("4 moves 1").failed();
+            passHold();
+        }
+        assertThat(removed).containsExactly("1");
+        moved("4 removes 1").done();
+        assertThat(members()).containsExactly("4", "2", "3");
     }
 
     @Test
@@ -526,10 +568,7 @@ class OrphansTest {
         assertThat(removed).as("none is left that could try").containsExactly("4");
         join(served("5", "a"));
         served.joined();
-        Move move = moved("5 moves 1");
-        withOutputs.remove("1");
-        served.shuffleRemoved();
-        move.done();
+        moved("5 moves 1").done();
         assertThat(members()).containsExactly("6", "2", "3", "5");
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.registry.RegistryCodec;
+import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import java.io.ByteArrayInputStream;
@@ -16,12 +17,14 @@ import java.io.ObjectStreamClass;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import org.apache.spark.SparkConf;
 import org.apache.spark.rpc.RpcAddress;
 import org.apache.spark.rpc.RpcCallContext;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcTimeout;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -81,6 +84,28 @@ class RegistryWireClassesTest {
     }
 
     @Test
+    void anAnswerThatTakesLongComesLater() throws Exception {
+        CompletableFuture<RegistryMessage> later = new CompletableFuture<>();
+        Answer answer = ask(
+                new RegistryEndpoint.Handler() {
+                    @Override
+                    public @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
+                        throw new AssertionError("it has begun");
+                    }
+
+                    @Override
+                    public CompletableFuture<RegistryMessage> begin(RegistryMessage question) {
+                        return later;
+                    }
+                },
+                codec.encode(new Lookup("7")));
+        assertThat(answer.objects).isEmpty();
+        later.complete(new Taken());
+        assertThat(answer.objects).hasSize(1);
+        assertThat(codec.decode((byte[]) asSparkReads(answer.objects.get(0)))).isInstanceOf(Taken.class);
+    }
+
+    @Test
     void malformedQuestionFailsWithoutClassOfThisJar() throws Exception {
         Object answer = answerOf((message, replyTo) -> new Taken(), new byte[] {9, 9, 9});
 
@@ -101,14 +126,19 @@ class RegistryWireClassesTest {
         }
     }
 
-    @SuppressWarnings("NullAway") // hands messages over without its environment
     private Object answerOf(RegistryEndpoint.Handler handler, byte[] question) {
+        Answer answer = ask(handler, question);
+        assertThat(answer.objects).hasSize(1);
+        return answer.objects.get(0);
+    }
+
+    @SuppressWarnings("NullAway") // hands messages over without its environment
+    private Answer ask(RegistryEndpoint.Handler handler, byte[] question) {
         Answer answer = new Answer();
         new RegistryEndpoint(null, codec, handler)
                 .receiveAndReply(answer)
                 .apply(new RegistryEnvelope(question, null).toWire());
-        assertThat(answer.objects).hasSize(1);
-        return answer.objects.get(0);
+        return answer;
     }
 
     private static Object asSparkReads(Object sent) throws IOException, ClassNotFoundException {
