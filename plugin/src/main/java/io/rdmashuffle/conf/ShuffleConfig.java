@@ -215,11 +215,12 @@ public final class ShuffleConfig {
                 """);
 
     public static final ConfigEntry<Boolean> OUTLIVE_ENABLED =
-            ConfigEntry.flag("outlive.enabled", "false").doc("""
-                Keep the map outputs of an executor that has ended; without it, Spark writes them again. With
-                `spark.shuffle.service.enabled=true` Spark's external shuffle service serves them. Without the service,
-                outputs are kept as long as another executor of the host can serve them. Needs a cluster manager that
-                gives each application a directory (standalone, YARN), or `hostPath` volumes on Kubernetes.
+            ConfigEntry.flag("outlive.enabled", "true").doc("""
+                Keep the map outputs of an executor that has ended, as long as another executor of the host can serve
+                them; without it, Spark writes them again. Has no effect unless the cluster manager gives each
+                application a directory (standalone, YARN), or there are `hostPath` volumes on Kubernetes. If it is set
+                to `true`, Spark's external shuffle service serves them (`spark.shuffle.service.enabled=true`); if it is
+                not set, sort shuffle serves applications that have such a service.
                 """);
     public static final ConfigEntry<Long> OUTLIVE_MAX_BYTES =
             ConfigEntry.bytes("outlive.maxBytes", "4g").between("0", "1p").doc("""

@@ -82,7 +82,10 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
                 : Optional.of(DATA_IO_KEY + "=" + dataIo + " is another shuffle data plugin; remove it");
     }
 
-    /** Returns whether an external shuffle service serves the pool, also when its executor has ended. */
+    /**
+     * Returns whether an external shuffle service serves the pool, also when its executor has ended. Only if the user
+     * says so: a service that runs as another user may not be able to.
+     */
     public boolean isServed() {
         return isTrue(SERVICE_KEY, false) && isTrue(ShuffleConfig.OUTLIVE_ENABLED.key(), false);
     }
@@ -96,6 +99,16 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
         boolean sharedMemory = mode == FabricMode.AUTO || mode == FabricMode.SHM;
         return config.get(ShuffleConfig.OUTLIVE_ENABLED)
                 && (isServed() || (sharedMemory && !mayReleaseNeededExecutors()));
+    }
+
+    /**
+     * Returns whether executors may be ended one after another until none is left on a host, or in the application, so
+     * that outputs must be migrated although others of the host could serve them.
+     */
+    public boolean mayEndAllOfAHost() {
+        boolean tracks = isTrue("spark.dynamicAllocation.shuffleTracking.enabled", true);
+        return lookup.apply(FALLBACK_STORAGE_KEY) != null
+                || (isTrue("spark.dynamicAllocation.enabled", false) && !tracks);
     }
 
     /**

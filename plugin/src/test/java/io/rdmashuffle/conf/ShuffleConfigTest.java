@@ -188,7 +188,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "registry.sweepInterval", "30s");
         settings.put(PREFIX + "peer.quarantine", "1m");
         settings.put(PREFIX + "migration.timeout", "5min");
-        settings.put(PREFIX + "outlive.enabled", "true");
+        settings.put(PREFIX + "outlive.enabled", "false");
         settings.put(PREFIX + "outlive.maxBytes", "1g");
         settings.put(PREFIX + "outlive.hold", "7s");
         settings.put(PREFIX + "metrics.interval", "20s");

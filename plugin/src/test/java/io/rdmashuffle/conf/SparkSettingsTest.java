@@ -11,10 +11,12 @@ import org.junit.jupiter.api.Test;
 @Tag("unit")
 class SparkSettingsTest {
     private static final String ALLOCATION = "spark.dynamicAllocation.enabled";
+    private static final String SERVICE = "spark.shuffle.service.enabled";
+    private static final String OUTLIVE = "spark.shuffle.rdma.outlive.enabled";
     private static final String TRACKING = "spark.dynamicAllocation.shuffleTracking.enabled";
 
     private static boolean keepsOutputs(String... settings) {
-        Map<String, String> all = new HashMap<>(Map.of("spark.shuffle.rdma.outlive.enabled", "true"));
+        Map<String, String> all = new HashMap<>();
         for (int i = 0; i < settings.length; i += 2) {
             all.put(settings[i], settings[i + 1]);
         }
@@ -29,15 +31,34 @@ class SparkSettingsTest {
         assertThat(keepsOutputs(ALLOCATION, "true", TRACKING, "false", "spark.decommission.enabled", "true"))
                 .as("Spark moves map outputs first")
                 .isTrue();
-        assertThat(keepsOutputs(ALLOCATION, "true", TRACKING, "false", "spark.shuffle.service.enabled", "true"))
+        assertThat(keepsOutputs(ALLOCATION, "true", TRACKING, "false", SERVICE, "true", OUTLIVE, "true"))
                 .isTrue();
     }
 
     @Test
     void withoutSharedMemoryOnlyTheServiceKeepsOutputs() {
         assertThat(keepsOutputs("spark.shuffle.rdma.fabric.mode", "tcp")).isFalse();
-        assertThat(keepsOutputs("spark.shuffle.rdma.fabric.mode", "tcp", "spark.shuffle.service.enabled", "true"))
+        assertThat(keepsOutputs("spark.shuffle.rdma.fabric.mode", "tcp", SERVICE, "true", OUTLIVE, "true"))
                 .isTrue();
-        assertThat(keepsOutputs("spark.shuffle.rdma.outlive.enabled", "false")).isFalse();
+        assertThat(keepsOutputs(OUTLIVE, "false")).isFalse();
+    }
+
+    @Test
+    void aServiceServesThePoolOnlyIfAskedTo() {
+        assertThat(new SparkSettings(Map.of(SERVICE, "true")::get).isServed()).isFalse();
+        assertThat(new SparkSettings(Map.of(SERVICE, "true", OUTLIVE, "true")::get).isServed())
+                .isTrue();
+        assertThat(new SparkSettings(Map.of(OUTLIVE, "true")::get).isServed()).isFalse();
+    }
+
+    @Test
+    void outputsAreMigratedIfAHostMayLoseAllExecutors() {
+        assertThat(new SparkSettings(Map.of(ALLOCATION, "true")::get).mayEndAllOfAHost())
+                .isFalse();
+        assertThat(new SparkSettings(Map.of(ALLOCATION, "true", TRACKING, "false")::get).mayEndAllOfAHost())
+                .isTrue();
+        assertThat(new SparkSettings(Map.of("spark.storage.decommission.fallbackStorage.path", "s3a://x")::get)
+                        .mayEndAllOfAHost())
+                .isTrue();
     }
 }

@@ -97,7 +97,8 @@ class LifecycleIT {
 
     @Test
     void killedExecutorCostsNeitherResultsNorFiles() throws Exception {
-        try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, pools.conf())) {
+        Map<String, String> conf = pools.conf("spark.shuffle.rdma.outlive.enabled", "false");
+        try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, conf)) {
             JavaPairRDD<Long, Iterable<Long>> grouped = grouped(cluster.spark(), 12, 12);
             assertThat(summary(grouped)).isEqualTo(expectedSummary(12));
             List<Path> before = pools.files();

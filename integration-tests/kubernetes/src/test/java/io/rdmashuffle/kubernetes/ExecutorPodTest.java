@@ -137,7 +137,7 @@ class ExecutorPodTest {
         List<String> lines = Files.readAllLines(CONF.resolve("kubernetes.conf")).stream()
                 .filter(line -> line.startsWith("# spark.") && !line.contains("podTemplateFile"))
                 .toList();
-        assertThat(lines).hasSize(5);
+        assertThat(lines).hasSize(4);
         for (String line : lines) {
             String[] entry = line.substring(2).split(" +", 2);
             conf.set(entry[0], entry[1].trim());
@@ -156,7 +156,6 @@ class ExecutorPodTest {
             assertThat(variable.getName()).isEqualTo("SPARK_LOCAL_DIRS");
             assertThat(variable.getValue()).isEqualTo("/var/spark-local");
         });
-        assertThat(conf.get("spark.shuffle.rdma.outlive.enabled")).isEqualTo("true");
     }
 
     /** Kubernetes ignores a field that it does not have, and says nothing. */

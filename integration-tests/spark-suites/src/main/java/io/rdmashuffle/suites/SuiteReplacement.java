@@ -27,6 +27,9 @@ final class SuiteReplacement {
     /** Tests whose numbers are those of compressed blocks, with blocks as Spark's streams make them. */
     private static final Map<String, String> STREAMS = Map.of("spark.shuffle.rdma.direct.enabled", "false");
 
+    /** Tests that count migrated outputs; otherwise these stay for other executors of the host. */
+    private static final Map<String, String> MIGRATING = Map.of("spark.shuffle.rdma.outlive.enabled", "false");
+
     private SuiteReplacement() {}
 
     /** Returns what runs in place of a suite of Spark with this shuffle; empty if the suite itself does. */
@@ -45,7 +48,7 @@ final class SuiteReplacement {
         if (origin.equals(DECOMMISSION) && fabric != ShuffleMode.SORT) {
             String simple = "BlockManagerDecommissionIntegrationSuite";
             return List.of(
-                    Suite.asItIs(simple, DECOMMISSION, Engine.SCALATEST),
+                    new Suite(simple, DECOMMISSION, DECOMMISSION, Engine.SCALATEST, List.of(), MIGRATING),
                     exempt(simple + "-full-pool", DECOMMISSION, DECOMMISSION, FULL_POOL));
         }
         if (origin.equals(CLEANER) && fabric != ShuffleMode.SORT) {

@@ -79,12 +79,19 @@ final class PoolCheck {
         }
         long needed = cap * settings.executors();
         String message = Quantities.mebibytes(place.freeBytes()) + " are free in " + directory + " (" + place.type()
-                + "); " + settings.executors() + " executor(s) need up to " + Quantities.mebibytes(needed);
+                + "); " + settings.executors() + " executor(s) need up to " + Quantities.mebibytes(needed) + ended();
         return sized(directory, place, needed, message)
                 .with("directory", directory)
                 .with("type", place.type())
                 .with("freeBytes", place.freeBytes())
                 .with("neededBytes", needed);
+    }
+
+    private String ended() {
+        return settings.spark().keepsOutputs(settings.config())
+                ? ", ended ones " + Quantities.mebibytes(settings.config().get(ShuffleConfig.OUTLIVE_MAX_BYTES))
+                        + " more (" + ShuffleConfig.OUTLIVE_MAX_BYTES.key() + ")"
+                : "";
     }
 
     private Finding sized(String directory, Place place, long needed, String message) {

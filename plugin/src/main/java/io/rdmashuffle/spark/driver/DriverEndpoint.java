@@ -102,6 +102,9 @@ public final class DriverEndpoint implements AutoCloseable {
     /** Whether an external shuffle service serves the outputs of executors that have ended. */
     private final boolean served;
 
+    /** Whether outputs of decommissioned executors are moved although others of their host could serve them. */
+    private final boolean mustMigrate;
+
     private final RpcEndpointRef self;
     private final SchedulerListener events = new SchedulerListener();
 
@@ -121,6 +124,7 @@ public final class DriverEndpoint implements AutoCloseable {
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
         SparkSettings settings = new SparkSettings(key -> context.conf().get(key, null));
         this.served = settings.isServed();
+        this.mustMigrate = settings.mayEndAllOfAHost();
         this.orphans = KeptOutputs.areKept(context.conf(), config)
                 ? new Orphans(
                         served ? Orphans.Readers.SERVICE : Orphans.Readers.SHARED_MEMORY,
@@ -288,7 +292,8 @@ public final class DriverEndpoint implements AutoCloseable {
     private @Nullable RegistryMessage answer(Orphans held, Report report) {
         return switch (report.occasion()) {
             case USUAL -> new Taken();
-            case DECOMMISSIONED -> held.mayLeaveFiles(report.executorId()) ? new LeaveFiles() : new Taken();
+            case DECOMMISSIONED ->
+                !mustMigrate && held.mayLeaveFiles(report.executorId()) ? new LeaveFiles() : new Taken();
             case STOPPED -> farewell(held, report.executorId());
         };
     }

@@ -339,7 +339,7 @@ final class Orphans {
                 .filter(each -> each.getValue().host.equals(host))
                 .toList();
         boolean isBusy = ofHost.stream().anyMatch(each -> each.getValue().isMoving);
-        long held = ofHost.stream().mapToLong(each -> each.getValue().bytes).sum();
+        long held = bytesOn(host);
         for (Map.Entry<String, Orphan> oldest : ofHost) {
             if (held <= maxBytes || isBusy) {
                 return;
@@ -410,12 +410,19 @@ final class Orphans {
         List<String> movers = movers(orphan);
         orphan.isMoving = false;
         orphan.tried.clear();
-        orphan.searches++;
-        if (orphan.searches >= MOVE_ATTEMPTS && !movers.isEmpty()) {
+        orphan.searches = movers.isEmpty() ? 0 : orphan.searches + 1;
+        if (orphan.searches >= MOVE_ATTEMPTS && bytesOn(host) > maxBytes) {
             dropBeyondBound(executorId, "no executor of " + host + " could move them to disk; the limit is ");
             heirs.moveToDisk(movers.get(0), executorId, Set.of(), isDone -> {});
         }
         relieve(host);
+    }
+
+    private long bytesOn(String host) {
+        return orphans.values().stream()
+                .filter(orphan -> orphan.host.equals(host))
+                .mapToLong(orphan -> orphan.bytes)
+                .sum();
     }
 
     /** Spark writes outputs again that would be there with more memory. */
@@ -559,6 +566,7 @@ final class Orphans {
                 drop(each.ended.executorId(), why);
             }
         }
+        tend();
     }
 
     /** Drops orphans that no shuffle has outputs in, after one was removed. */
@@ -568,6 +576,7 @@ final class Orphans {
                 drop(executorId, "no shuffle needs them");
             }
         }
+        tend();
     }
 
     /** Drops all orphans, at the end of the application. */

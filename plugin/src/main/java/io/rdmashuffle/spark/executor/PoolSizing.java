@@ -133,14 +133,16 @@ public final class PoolSizing {
                 .orElseThrow();
     }
 
-    /** Returns the application that the pool may outlive this process in; null, with a WARN, if it cannot. */
+    /** Returns the application that the pool may outlive this process in; null if it cannot. */
     private static @Nullable PoolApplication application(
             SparkConf conf, ShuffleConfig config, UnaryOperator<@Nullable String> environment) {
         Path directory = ApplicationDirectory.find(environment).orElse(null);
         if (directory == null && !outlivesPod(conf, config, environment.apply("SPARK_LOCAL_DIRS"))) {
-            LOG.warn("Map outputs do not outlive this process: the cluster manager has given it no directory of the"
-                    + " application, and not all of its directories are on hostPath volumes of Kubernetes"
-                    + " (spark.shuffle.rdma.outlive.enabled)");
+            if (conf.contains(ShuffleConfig.OUTLIVE_ENABLED.key())) {
+                LOG.warn("Map outputs do not outlive this process: the cluster manager has given it no directory of the"
+                        + " application, and not all of its directories are on hostPath volumes of Kubernetes"
+                        + " (spark.shuffle.rdma.outlive.enabled)");
+            }
             return null;
         }
         return new PoolApplication(conf.get("spark.app.id"), directory);

@@ -163,6 +163,9 @@ class HostDoctorTest {
         host.executors = 8;
         host.places.put("/dev/shm", new Place(true, "", "tmpfs", 4L << 30, false));
         assertFound("pool-directory", Effect.LESS, "8 executor(s) need up to 8192.0 MiB", "to at most 512m");
+        assertThat(host.worst("pool-directory").message()).contains("ended ones 4096.0 MiB more");
+        host.settings.put("spark.shuffle.rdma.outlive.enabled", "false");
+        assertThat(host.worst("pool-directory").message()).doesNotContain("ended");
     }
 
     @Test

@@ -66,7 +66,6 @@ class PoolSizingTest {
     private static PoolSizing sizing(
             Path pools, boolean hasPeers, Map<String, String> environment, long containerBytes, String... more) {
         SparkConf conf = new SparkConf(false)
-                .set("spark.shuffle.rdma.outlive.enabled", "true")
                 .set("spark.shuffle.rdma.pool.directory", pools.toString())
                 .set("spark.shuffle.rdma.pool.maxSize", "1m")
                 .set("spark.shuffle.rdma.pool.onShortage", "fail");

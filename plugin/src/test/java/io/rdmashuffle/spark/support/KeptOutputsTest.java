@@ -11,9 +11,7 @@ import org.junit.jupiter.api.Test;
 @Tag("unit")
 class KeptOutputsTest {
     private static boolean areKept(String... settings) {
-        SparkConf conf = new SparkConf(false)
-                .set("spark.shuffle.rdma.outlive.enabled", "true")
-                .set("spark.shuffle.rdma.pool.directory", "/dev/shm");
+        SparkConf conf = new SparkConf(false).set("spark.shuffle.rdma.pool.directory", "/dev/shm");
         for (int i = 0; i < settings.length; i += 2) {
             conf.set(settings[i], settings[i + 1]);
         }

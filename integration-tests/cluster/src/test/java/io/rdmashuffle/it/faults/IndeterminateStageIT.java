@@ -24,6 +24,8 @@ import scala.Tuple2;
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class IndeterminateStageIT {
     private static final int ROWS = 30_000;
+    /** Three that write, and the one with the result. */
+    private static final int STAGES = 4;
 
     @TempDir
     Path local;
@@ -32,8 +34,21 @@ class IndeterminateStageIT {
     @ParameterizedTest
     @ShuffleKinds({ShuffleKind.COPIED, ShuffleKind.OVER_TCP, ShuffleKind.STREAMS})
     void isRolledBack(ShuffleKind kind) throws Exception {
+        assertThat(stageAttemptsWithAKill(kind, false)).isGreaterThan(STAGES);
+    }
+
+    @ParameterizedTest
+    @ShuffleKinds({ShuffleKind.COPIED, ShuffleKind.STREAMS})
+    void isNotRolledBackIfItsOutputsStay(ShuffleKind kind) throws Exception {
+        assertThat(stageAttemptsWithAKill(kind, true)).isEqualTo(STAGES);
+    }
+
+    private int stageAttemptsWithAKill(ShuffleKind kind, boolean outlive) throws Exception {
         Map<String, String> conf = Map.of(
-                "spark.shuffle.rdma.registry.sweepInterval", "2s", "spark.shuffle.rdma.outlive.enabled", "false");
+                "spark.shuffle.rdma.registry.sweepInterval",
+                "2s",
+                "spark.shuffle.rdma.outlive.enabled",
+                Boolean.toString(outlive));
         try (KindCluster cluster = KindCluster.start(kind, 3, local, conf)) {
             Watched watched = cluster.watch();
             JavaPairRDD<Integer, Integer> reduced = JavaSparkContext.fromSparkContext(
@@ -60,8 +75,9 @@ class IndeterminateStageIT {
             assertThat(counts)
                     .hasSize(10)
                     .allSatisfy((key, count) -> assertThat(count).isEqualTo(ROWS / 10));
-            assertThat(watched.tasks().stageAttempts()).isGreaterThan(4);
+            int attempts = watched.tasks().stageAttempts();
             watched.assertReadSoAndAllComesBack();
+            return attempts;
         }
     }
 }

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.FetchFailed;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,13 +28,23 @@ class MassLossIT {
     @TempDir
     Path local;
 
+    /** Nothing is kept, so that map tasks run again. */
     @Test
     void halfOfTwentyExecutorsAreKilledWhileTheyRead() throws Exception {
+        killHalf(false);
+    }
+
+    @Test
+    void outputsOfHalfOfTwentyExecutorsAreKept() throws Exception {
+        killHalf(true);
+    }
+
+    private void killHalf(boolean outlive) throws Exception {
         Map<String, String> conf = Map.of(
                 "spark.executor.memory", "512m",
                 "spark.master", "local-cluster[" + EXECUTORS + ",1,512]",
                 "spark.shuffle.rdma.pool.maxSize", "64m",
-                "spark.shuffle.rdma.outlive.enabled", "false",
+                "spark.shuffle.rdma.outlive.enabled", Boolean.toString(outlive),
                 "spark.shuffle.rdma.fetch.timeout", "10s",
                 "spark.shuffle.io.retryWait", "500ms",
                 "spark.shuffle.rdma.registry.sweepInterval", "2s");
@@ -49,7 +60,12 @@ class MassLossIT {
             });
             assertThat(GroupedBytes.sums(watched.prepare(JOB))).isEqualTo(JOB.expected());
             fault.awaitEnd();
-            assertThat(watched.tasks().mapTasks()).isGreaterThan(JOB.maps());
+            if (outlive) {
+                assertThat(watched.tasks().mapTasks()).isEqualTo(JOB.maps());
+                assertThat(watched.tasks().failures()).noneMatch(FetchFailed.class::isInstance);
+            } else {
+                assertThat(watched.tasks().mapTasks()).isGreaterThan(JOB.maps());
+            }
             watched.assertReadSoAndAllComesBack();
         }
     }
