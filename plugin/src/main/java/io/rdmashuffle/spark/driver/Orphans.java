@@ -338,15 +338,17 @@ final class Orphans {
         List<Map.Entry<String, Orphan>> ofHost = orphans.entrySet().stream()
                 .filter(each -> each.getValue().host.equals(host))
                 .toList();
-        boolean isBusy = ofHost.stream().anyMatch(each -> each.getValue().isMoving);
+        if (ofHost.stream().anyMatch(each -> each.getValue().isMoving)) {
+            // One after another: the disk is not faster with two.
+            return;
+        }
         long held = bytesOn(host);
         for (Map.Entry<String, Orphan> oldest : ofHost) {
-            if (held <= maxBytes || isBusy) {
+            if (held <= maxBytes) {
                 return;
             }
             held -= oldest.getValue().bytes;
             if (readers == Readers.SERVICE) {
-                // One after another: the disk is not faster with two.
                 moveToDisk(oldest.getValue());
                 return;
             }
