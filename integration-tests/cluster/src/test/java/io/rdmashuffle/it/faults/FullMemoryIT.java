@@ -4,7 +4,6 @@ package io.rdmashuffle.it.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.harness.ShuffleMode;
-import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleObserver;
@@ -68,9 +67,9 @@ class FullMemoryIT {
             try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
                 ShuffleObserver observer = new ShuffleObserver(cluster.context());
                 TaskRecorder tasks = new TaskRecorder(cluster.context());
-                // Registered executors have no pool yet, and one that starts where there is no room does without.
-                ShuffleObserver.await(
-                        "two pools", () -> PoolFolder.filesIn(memory.path()).size() == 2);
+                // Registered executors have no pool yet, a new file has no room yet; one that starts where there is
+                // none does without.
+                ShuffleObserver.await("two pools", () -> memory.usedBytes() >= 2 * (4 << 20));
                 memory.fill();
                 assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
                 ClusterStatistics full = observer.statistics();

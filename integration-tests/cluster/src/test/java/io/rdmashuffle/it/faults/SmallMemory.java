@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.it.faults;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
@@ -40,6 +41,11 @@ final class SmallMemory implements AutoCloseable {
 
     Path path() {
         return path;
+    }
+
+    long usedBytes() {
+        File directory = path.toFile();
+        return directory.getTotalSpace() - directory.getFreeSpace();
     }
 
     /** Writes another program's file until not a byte is left. */
