@@ -84,7 +84,7 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
 
     /**
      * Returns whether an external shuffle service serves the pool, also when its executor has ended. Only if the user
-     * says so: a service that runs as another user may not be able to.
+     * says so: once all executors of a host have been released, their pools stay there.
      */
     public boolean isServed() {
         return isTrue(SERVICE_KEY, false) && isTrue(ShuffleConfig.OUTLIVE_ENABLED.key(), false);

@@ -12,6 +12,8 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,6 +43,7 @@ public final class ServiceFiles {
     private static final int COPY_BYTES = 64 << 10;
 
     private final Function<String, Path> find;
+    private final boolean readableByAll;
     private final ShuffleCounters counters;
     private volatile boolean links;
 
@@ -48,10 +51,13 @@ public final class ServiceFiles {
      * Creates files for a service that has not been tried yet.
      *
      * @param find finds the place of a block's file by its name, {@code DiskBlockManager.getFile}
+     * @param readableByAll whether other users may read the files, in directories that only some may enter, as with
+     *     {@code DiskBlockManager.createTempFileWith} (SPARK-37618)
      * @param counters count copies
      */
-    public ServiceFiles(Function<String, Path> find, ShuffleCounters counters) {
+    public ServiceFiles(Function<String, Path> find, boolean readableByAll, ShuffleCounters counters) {
         this.find = find;
+        this.readableByAll = readableByAll;
         this.counters = counters;
     }
 
@@ -91,7 +97,7 @@ public final class ServiceFiles {
                 offsets(all.lengths(), target == null ? 0 : output.entry().dataOffset());
         Path index = index(shuffleId, output.entry().mapId());
         try {
-            Files.createFile(index);
+            create(index);
         } catch (FileAlreadyExistsException e) {
             return false;
         }
@@ -99,6 +105,7 @@ public final class ServiceFiles {
         try {
             Files.write(index, offsets);
             if (target == null) {
+                create(data);
                 copy(output, all, data);
                 counters.add(ShuffleCounter.MAP_OUTPUTS_COPIED, 1);
             } else {
@@ -110,6 +117,15 @@ public final class ServiceFiles {
             if (!complete) {
                 remove(shuffleId, output.entry().mapId());
             }
+        }
+    }
+
+    private void create(Path file) throws IOException {
+        Files.createFile(file);
+        if (readableByAll) {
+            Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(file);
+            permissions.add(PosixFilePermission.OTHERS_READ);
+            Files.setPosixFilePermissions(file, permissions);
         }
     }
 
@@ -125,7 +141,7 @@ public final class ServiceFiles {
     }
 
     private static void copy(MapOutput output, BlockRange all, Path to) throws IOException {
-        try (OutputStream out = Files.newOutputStream(to, StandardOpenOption.CREATE_NEW)) {
+        try (OutputStream out = Files.newOutputStream(to, StandardOpenOption.WRITE)) {
             StoredSlice.writeAll(output.bytes(all), out, new byte[COPY_BYTES]);
         }
     }

@@ -5,6 +5,11 @@ import static java.nio.file.LinkOption.NOFOLLOW_LINKS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.kenai.jffi.CallContext;
+import com.kenai.jffi.CallingConvention;
+import com.kenai.jffi.Invoker;
+import com.kenai.jffi.Library;
+import com.kenai.jffi.Type;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Pool;
@@ -18,6 +23,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -58,7 +64,7 @@ class ServiceFilesTest {
 
     private final Random random = new Random(7);
     private final ShuffleCounters counters = new ShuffleCounters();
-    private final ServiceFiles files = new ServiceFiles(this::find, counters);
+    private final ServiceFiles files = new ServiceFiles(this::find, true, counters);
     private ExternalShuffleBlockResolver service;
     private Pool memory;
     private TieredPool pool;
@@ -122,6 +128,31 @@ class ServiceFilesTest {
         try (Stream<Path> all = Files.walk(local)) {
             return all.filter(file -> String.valueOf(file.getFileName()).startsWith("shuffle_"))
                     .count();
+        }
+    }
+
+    /** Sets the permissions that new files of this process do not get, and returns those before; umask(2). */
+    private static int umask(int mask) {
+        long address = Library.getDefault().getSymbolAddress("umask");
+        return Invoker.getInstance()
+                .invokeI1(
+                        CallContext.getCallContext(Type.UINT, new Type[] {Type.UINT}, CallingConvention.DEFAULT, false),
+                        address,
+                        mask);
+    }
+
+    /** A service of another user cannot read private files of the pool; those on disk it reads as Spark's own. */
+    @Test
+    void filesOnDiskAreReadableByAllIfSparksAre() throws Exception {
+        files.setLinks(false);
+        int mask = umask(0077);
+        try {
+            write(1, 10, 2000);
+        } finally {
+            umask(mask);
+        }
+        for (String file : new String[] {"shuffle_1_10_0.index", "shuffle_1_10_0.data"}) {
+            assertThat(Files.getPosixFilePermissions(find(file))).as(file).contains(PosixFilePermission.OTHERS_READ);
         }
     }
 

@@ -197,13 +197,7 @@ public final class ExecutorMemory implements AutoCloseable {
             opened = new FabricChoice.Opened(List.copyOf(fabrics), whyNotRdma.get());
             boolean isServed = hasPeers && new SparkSettings(key -> conf.get(key, null)).isServed();
             ExecutorMemory memory = new ExecutorMemory(
-                    opened,
-                    tiers,
-                    sizing,
-                    conf,
-                    config,
-                    counters,
-                    isServed ? new ServiceFiles(ExecutorMemory::shuffleFile, counters) : null);
+                    opened, tiers, sizing, conf, config, counters, isServed ? serviceFiles(conf, counters) : null);
             if (memory.mayLeave()) {
                 pool.keepFilesAtExit();
             }
@@ -217,6 +211,13 @@ public final class ExecutorMemory implements AutoCloseable {
             CloseOnFailure.close(failure, () -> fabrics.forEach(Fabric::close), pool);
             throw failure;
         }
+    }
+
+    private static ServiceFiles serviceFiles(SparkConf conf, ShuffleCounters counters) {
+        org.apache.spark.internal.config.package$ spark = org.apache.spark.internal.config.package$.MODULE$;
+        boolean readableByAll = (boolean) conf.get(spark.SHUFFLE_SERVICE_REMOVE_SHUFFLE_ENABLED())
+                || (boolean) conf.get(spark.SHUFFLE_SERVICE_FETCH_RDD_ENABLED());
+        return new ServiceFiles(ExecutorMemory::shuffleFile, readableByAll, counters);
     }
 
     private static Path shuffleFile(String name) {
