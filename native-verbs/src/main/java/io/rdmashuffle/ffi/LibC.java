@@ -20,8 +20,8 @@ import java.nio.charset.Charset;
  * <p><b>Ownership:</b> every address passed must be alive for the call.
  *
  * <p><b>Source:</b> mmap(2), open(2), mkdir(2), fallocate(2), posix_fadvise(2), ftruncate(2), pread(2), flock(2),
- * madvise(2), geteuid(2), poll(2), fcntl(2), eventfd(2); constants from asm-generic and linux/falloc.h, which x86-64
- * and aarch64 share unless noted; off_t and ssize_t have 64 bits there.
+ * madvise(2), geteuid(2), poll(2), fcntl(2), eventfd(2), sigaction(2), setenv(3); constants from asm-generic and
+ * linux/falloc.h, which x86-64 and aarch64 share unless noted; off_t and ssize_t have 64 bits there.
  */
 public final class LibC {
     public static final int O_RDONLY = 0;
@@ -64,6 +64,11 @@ public final class LibC {
     public static final int EFD_NONBLOCK = 0x800;
     public static final int EFD_CLOEXEC = 0x80000;
 
+    public static final int SIGILL = 4;
+    public static final int SIGBUS = 7;
+    public static final int SIGFPE = 8;
+    public static final int SIGSEGV = 11;
+
     public static final int AF_INET = 2;
     public static final int AF_INET6 = 10;
 
@@ -90,6 +95,8 @@ public final class LibC {
     private final Function eventfd = function("eventfd", Type.SINT, Type.UINT32, Type.SINT);
     private final Function read = function("read", Type.SINT64, Type.SINT, Type.POINTER, Type.ULONG);
     private final Function write = function("write", Type.SINT64, Type.SINT, Type.POINTER, Type.ULONG);
+    private final Function sigaction = function("sigaction", Type.SINT, Type.SINT, Type.POINTER, Type.POINTER);
+    private final Function setenv = function("setenv", Type.SINT, Type.POINTER, Type.POINTER, Type.SINT);
     private final Function strerror = function("strerror", Type.POINTER, Type.SINT);
 
     private LibC() {}
@@ -218,6 +225,26 @@ public final class LibC {
 
     public long write(int fd, long buffer, long count) {
         return invoker.invokeNNNrN(write, fd, buffer, count);
+    }
+
+    /** Stores the present action of a signal, and sets another; either address may be 0. */
+    public int sigaction(int signal, long action, long before) {
+        return (int) invoker.invokeNNNrN(sigaction, signal, action, before);
+    }
+
+    /** Sets a variable of the environment. Not thread-safe: no other thread may read the environment meanwhile. */
+    public int setenv(String name, String value, boolean overwrite) {
+        long nameText = terminated(name);
+        try {
+            long valueText = terminated(value);
+            try {
+                return (int) invoker.invokeNNNrN(setenv, nameText, valueText, overwrite ? 1 : 0);
+            } finally {
+                memory.freeMemory(valueText);
+            }
+        } finally {
+            memory.freeMemory(nameText);
+        }
     }
 
     public String strerror(int errno) {

@@ -36,6 +36,7 @@ abstract class AbiContract {
             #include <fcntl.h>
             #include <poll.h>
             #include <pthread.h>
+            #include <signal.h>
             #include <stddef.h>
             #include <stdio.h>
             #include <netinet/in.h>

@@ -33,7 +33,7 @@ class DocumentationTest {
     private static final Path FFI = Path.of("src/main/java/io/rdmashuffle/ffi");
     /** Names of C, which man pages document: here no comment has to repeat them. */
     private static final Pattern VERBATIM =
-            Pattern.compile("(Verbs|Cm)Constants|\\w+Layout|IbVerbs|RdmaCm|LibC|ContextOps|Errno");
+            Pattern.compile("(Verbs|Cm|LibFabric)Constants|\\w+Layout|IbVerbs|RdmaCm|LibC|LibFabric|ContextOps|Errno");
 
     private static final Pattern REGION =
             Pattern.compile("( *)// example: (\\w+)\\n(.*?)\\n *// end\\n", Pattern.DOTALL);
