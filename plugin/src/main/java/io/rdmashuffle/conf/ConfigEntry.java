@@ -158,6 +158,10 @@ public final class ConfigEntry<T extends Comparable<T>> {
         return new Builder<>(key, ValueType.PORTS, defaultValue);
     }
 
+    static Builder<String> names(String key, String defaultValue) {
+        return new Builder<>(key, ValueType.NAMES, defaultValue);
+    }
+
     static Builder<Integer> numberOr(String key, String unit, String word, Integer... numbers) {
         return new Builder<>(key, ValueType.numberOr(unit, word, numbers), word);
     }

@@ -11,6 +11,8 @@ public enum FabricMode {
     VERBS,
     /** One-sided reads over TCP, also between executors of one host, Spark's block transfer beyond. */
     TCP,
+    /** RDMA through libfabric, also between executors of one host, Spark's block transfer beyond. */
+    OFI,
     /** No one-sided path: Spark's block transfer serves the blocks of the pool. */
     NETTY,
     /** No pool at all: the manager behaves as Spark's sort shuffle. */

@@ -30,8 +30,9 @@ public final class ShuffleConfig {
             ConfigEntry.choice("fabric.mode", FabricMode.class, "auto").doc("""
                 `auto`: the best path to each peer: shared memory, RDMA, one-sided reads over TCP, Spark's block
                 transfer (Netty). `shm`: shared memory on one host, Netty between hosts. `verbs`: RDMA, also on one
-                host, otherwise Netty. `tcp`: one-sided reads over TCP, also on one host, otherwise Netty. `netty`:
-                Spark's block transfer serves the pool. `sort`: Spark's sort shuffle with files.
+                host, otherwise Netty. `tcp`: one-sided reads over TCP, also on one host, otherwise Netty. `ofi`: RDMA
+                through libfabric, also on one host, otherwise Netty. `netty`: Spark's block transfer serves the pool.
+                `sort`: Spark's sort shuffle with files.
                 """);
     public static final ConfigEntry<Long> FABRIC_MAX_BYTES_IN_FLIGHT = ConfigEntry.bytes(
                     "fabric.maxBytesInFlight", "48m")
@@ -264,7 +265,7 @@ public final class ShuffleConfig {
             OUTLIVE_MAX_BYTES,
             OUTLIVE_HOLD);
     private static final List<ConfigEntry<?>> ENTRIES = Stream.of(
-                    FABRIC, VerbsConfig.ENTRIES, TcpConfig.ENTRIES, OTHERS, MetricsConfig.ENTRIES)
+                    FABRIC, VerbsConfig.ENTRIES, TcpConfig.ENTRIES, OfiConfig.ENTRIES, OTHERS, MetricsConfig.ENTRIES)
             .<ConfigEntry<?>>flatMap(List::stream)
             .toList();
 
@@ -278,6 +279,7 @@ public final class ShuffleConfig {
             new ConfigReader.Order<>(REGISTRY_TIMEOUT, FETCH_TIMEOUT),
             new ConfigReader.Order<>(VerbsConfig.CONNECT_TIMEOUT, FABRIC_READ_TIMEOUT),
             new ConfigReader.Order<>(TcpConfig.CONNECT_TIMEOUT, FABRIC_READ_TIMEOUT),
+            new ConfigReader.Order<>(OfiConfig.CONNECT_TIMEOUT, FABRIC_READ_TIMEOUT),
             new ConfigReader.Order<>(VerbsConfig.INITIATOR_DEPTH, VerbsConfig.QUEUE_DEPTH));
 
     static final ConfigReader.Rule<Integer, Long> DIRECTORY_IN_REGION =

@@ -30,6 +30,7 @@ public record ValueType<T extends Comparable<T>>(
         Function<T, String> formatter,
         List<String> choices,
         String form) {
+    private static final Pattern NAMES_OF_DEVICES = Pattern.compile("[\\w.:;-]{1,64}(,[\\w.:;-]{1,64}){0,15}");
     private static final Pattern WHOLE_NUMBER = Pattern.compile("-?[0-9]{1,19}");
 
     /** The path is announced to peers; with a file name it must also fit in the kernel's PATH_MAX (4096). */
@@ -50,6 +51,13 @@ public record ValueType<T extends Comparable<T>>(
             Function.identity(),
             List.of(),
             "`auto`, or device[:port[:gidIndex]], several apart by commas");
+    static final ValueType<String> NAMES = new ValueType<>(
+            "names",
+            String.class,
+            ValueType::parseNames,
+            Function.identity(),
+            List.of(),
+            "names of letters, digits and `_-.:;`, several apart by commas");
 
     public ValueType {
         choices = List.copyOf(choices);
@@ -154,6 +162,13 @@ public record ValueType<T extends Comparable<T>>(
 
     private static String parsePorts(String text) {
         List<PortSelector> unused = PortSelector.parse(text);
+        return text;
+    }
+
+    private static String parseNames(String text) {
+        if (!NAMES_OF_DEVICES.matcher(text).matches()) {
+            throw new IllegalArgumentException("not a list of names");
+        }
         return text;
     }
 

@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 public enum ShuffleCounter {
     LOCAL_BYTES("local", TOTAL, "Shuffle bytes that tasks read from their own executor's pool."),
     SHM_BYTES("shm", TOTAL, "Shuffle bytes read from a peer on the same host: from its pool or its disk tier."),
-    VERBS_BYTES("verbs", TOTAL, "Shuffle bytes read from a peer's pool by RDMA READ."),
+    VERBS_BYTES("verbs", TOTAL, "Shuffle bytes read from a peer's pool by RDMA READ, also through libfabric."),
     TCP_BYTES("tcp", TOTAL, "Shuffle bytes read from a peer's pool over TCP, without Spark's block transfer."),
     DIRECT_BYTES(
             "direct",

@@ -73,6 +73,8 @@ class BadConfigurationTest {
             "99999999999999999999",
             "yes");
 
+    private static final List<String> NO_NAMES =
+            List.of("", "a b", ",", "a,", ",a", "a,,b", "a/b", "a\0", "ä", "x".repeat(65), "a,".repeat(16) + "a");
     private static final List<String> NO_PORTS = List.of(
             "mlx5_0:",
             "mlx5_0:x",
@@ -146,6 +148,9 @@ class BadConfigurationTest {
     }
 
     private static List<String> badValues(ConfigEntry<?> entry) {
+        if (entry.type().equals(ValueType.NAMES)) {
+            return NO_NAMES;
+        }
         List<String> bad = new ArrayList<>(RUBBISH);
         if (entry.type().equals(ValueType.PORTS)) {
             bad.addAll(NO_PORTS);

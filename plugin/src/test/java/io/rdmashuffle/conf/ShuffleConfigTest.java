@@ -31,9 +31,12 @@ class ShuffleConfigTest {
 
     /** Almost any word is the name of a device. */
     private static Stream<String> rubbish(ConfigEntry<?> entry) {
-        return entry.equals(VerbsConfig.DEVICES)
-                ? Stream.of(
-                        "", " ", "mlx5_0:", "mlx5_0:x", ":1", "a b", "mlx5_0:1:2:3", "mlx5_0,,mlx5_1", "auto,mlx5_0:")
+        if (entry.equals(VerbsConfig.DEVICES)) {
+            return Stream.of(
+                    "", " ", "mlx5_0:", "mlx5_0:x", ":1", "a b", "mlx5_0:1:2:3", "mlx5_0,,mlx5_1", "auto,mlx5_0:");
+        }
+        return entry.type().equals(ValueType.NAMES)
+                ? Stream.of("", " ", "a b", "a,,b", "a/b")
                 : Stream.of("", " ", "rubbish", "1.5g", "-1", "1x", "99999999999999999999");
     }
 
@@ -134,6 +137,28 @@ class ShuffleConfigTest {
         assertThat(config.get(ShuffleConfig.POOL_HIGH_WATER_MARK)).isEqualTo(60);
     }
 
+    private static void putTcpAndOfi(Map<String, String> settings) {
+        settings.put(PREFIX + "fabric.tcp.port", "7400");
+        settings.put(PREFIX + "fabric.tcp.threads", "2");
+        settings.put(PREFIX + "fabric.tcp.connectTimeout", "3s");
+        settings.put(PREFIX + "fabric.tcp.idleTimeout", "0ms");
+        settings.put(PREFIX + "fabric.ofi.provider", "verbs;ofi_rxm");
+        settings.put(PREFIX + "fabric.ofi.devices", "rxe0,rxe1");
+        settings.put(PREFIX + "fabric.ofi.trustNetwork", "true");
+        settings.put(PREFIX + "fabric.ofi.connectTimeout", "4s");
+    }
+
+    private static void assertTcpAndOfi(ShuffleConfig config) {
+        assertThat(config.get(TcpConfig.PORT)).isEqualTo(7400);
+        assertThat(config.get(TcpConfig.THREADS)).isEqualTo(2);
+        assertThat(config.get(TcpConfig.CONNECT_TIMEOUT)).isEqualTo(Duration.ofSeconds(3));
+        assertThat(config.get(TcpConfig.IDLE_TIMEOUT)).isEqualTo(Duration.ZERO);
+        assertThat(config.get(OfiConfig.PROVIDER)).isEqualTo("verbs;ofi_rxm");
+        assertThat(config.get(OfiConfig.DEVICES)).isEqualTo("rxe0,rxe1");
+        assertThat(config.get(OfiConfig.TRUST_NETWORK)).isTrue();
+        assertThat(config.get(OfiConfig.CONNECT_TIMEOUT)).isEqualTo(Duration.ofSeconds(4));
+    }
+
     private static void putVerbs(Map<String, String> settings) {
         settings.put(PREFIX + "fabric.verbs.devices", "mlx5_0:1:3, mlx5_1");
         settings.put(PREFIX + "fabric.verbs.deviceTimeout", "45s");
@@ -194,19 +219,13 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "metrics.interval", "20s");
         settings.put(PREFIX + "metrics.eventInterval", "2min");
         putVerbs(settings);
-        settings.put(PREFIX + "fabric.tcp.port", "7400");
-        settings.put(PREFIX + "fabric.tcp.threads", "2");
-        settings.put(PREFIX + "fabric.tcp.connectTimeout", "3s");
-        settings.put(PREFIX + "fabric.tcp.idleTimeout", "0ms");
+        putTcpAndOfi(settings);
 
         ShuffleConfig config = ShuffleConfig.read(settings);
 
         assertThat(settings).hasSameSizeAs(ShuffleConfig.entries());
         assertVerbs(config);
-        assertThat(config.get(TcpConfig.PORT)).isEqualTo(7400);
-        assertThat(config.get(TcpConfig.THREADS)).isEqualTo(2);
-        assertThat(config.get(TcpConfig.CONNECT_TIMEOUT)).isEqualTo(Duration.ofSeconds(3));
-        assertThat(config.get(TcpConfig.IDLE_TIMEOUT)).isEqualTo(Duration.ZERO);
+        assertTcpAndOfi(config);
         assertThat(config.get(MetricsConfig.INTERVAL)).isEqualTo(Duration.ofSeconds(20));
         assertThat(config.get(MetricsConfig.EVENT_INTERVAL)).isEqualTo(Duration.ofMinutes(2));
         assertThat(config.get(ShuffleConfig.FABRIC_MODE)).isEqualTo(FabricMode.SHM);

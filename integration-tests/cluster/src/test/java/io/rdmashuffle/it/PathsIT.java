@@ -2,12 +2,15 @@
 package io.rdmashuffle.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +28,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @Tag("system")
 @Timeout(value = 6, unit = TimeUnit.MINUTES)
 class PathsIT {
+    private static final Path LIBFABRIC = Path.of(
+            "/usr/lib/" + System.getProperty("os.arch").replace("amd64", "x86_64") + "-linux-gnu/libfabric.so.1");
+
     private static final long MIB = 1 << 20;
 
     @RegisterExtension
@@ -101,6 +107,30 @@ class PathsIT {
             assertThat(statistics.total(ShuffleCounter.FETCH_BATCHES)).isPositive();
             assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
         });
+    }
+
+    /** Over a provider that needs no device; without the library the job runs over Netty. */
+    @Test
+    @Tag("nightly")
+    @Tag("ofi")
+    void libfabricCarriesEveryRemoteByte() throws Exception {
+        assumeTrue(Files.exists(LIBFABRIC) || System.getenv("REQUIRE_OFI") != null, "libfabric is not installed");
+        Map<String, String> conf = Map.of("spark.shuffle.rdma.fabric.ofi.provider", "tcp;ofi_rxm");
+        runJobs(3, ShuffleMode.OFI, conf, statistics -> {
+            assertOnly(statistics, ShuffleCounter.VERBS_BYTES);
+            assertThat(statistics.total(ShuffleCounter.FETCH_BATCHES)).isPositive();
+            assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
+        });
+    }
+
+    @Test
+    @Tag("nightly")
+    void libfabricAuthenticatesNoReader() throws Exception {
+        Map<String, String> conf = Map.of(
+                "spark.authenticate", "true",
+                "spark.authenticate.secret", "for this test",
+                "spark.shuffle.rdma.fabric.ofi.provider", "tcp;ofi_rxm");
+        runJobs(2, ShuffleMode.OFI, conf, statistics -> assertOnly(statistics, ShuffleCounter.NETTY_BYTES));
     }
 
     @Test

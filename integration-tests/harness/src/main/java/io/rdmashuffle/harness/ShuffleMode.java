@@ -15,6 +15,8 @@ public enum ShuffleMode {
     VERBS,
     /** One-sided reads over TCP, also between executors of one host. */
     TCP,
+    /** RDMA through libfabric, also between executors of one host. */
+    OFI,
     /** The pool, served through Spark's block transfer. */
     NETTY,
     /** Spark's own sort shuffle, without the plugin. */

@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark.executor;
 
 import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.conf.OfiConfig;
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.SparkSettings;
@@ -10,6 +11,8 @@ import io.rdmashuffle.conf.VerbsConfig;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricProvider;
 import io.rdmashuffle.fabric.Secret;
+import io.rdmashuffle.fabric.ofi.OfiFabric;
+import io.rdmashuffle.fabric.ofi.OfiSettings;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.fabric.tcp.TcpFabric;
 import io.rdmashuffle.fabric.tcp.TcpSettings;
@@ -85,9 +88,9 @@ final class FabricChoice {
                     config.get(ShuffleConfig.FABRIC_SHM_IN_PLACE),
                     disk));
         }
-        if (mode == FabricMode.AUTO || mode == FabricMode.VERBS) {
+        if (mode == FabricMode.AUTO || mode == FabricMode.VERBS || mode == FabricMode.OFI) {
             try {
-                fabrics.add(verbs(conf, config, pool));
+                fabrics.add(mode == FabricMode.OFI ? ofi(conf, config, pool) : verbs(conf, config, pool));
             } catch (RdmaUnavailableException | RuntimeException e) {
                 explain(mode, e);
                 whyNotRdma = String.valueOf(e.getMessage());
@@ -139,7 +142,9 @@ final class FabricChoice {
 
     /** Logs the reason why RDMA is not used: at WARN if it was requested, or the machine has a device. */
     static void explain(FabricMode mode, Exception why) {
-        if (mode == FabricMode.VERBS || !DeviceList.ofKernel().isEmpty()) {
+        if (mode == FabricMode.VERBS
+                || mode == FabricMode.OFI
+                || !DeviceList.ofKernel().isEmpty()) {
             LOG.warn(
                     "RDMA is not used: {}. Other paths of spark.shuffle.rdma.fabric.mode serve peers",
                     why.getMessage());
@@ -160,6 +165,25 @@ final class FabricChoice {
             throw new RdmaUnavailableException(reason);
         }
         return affordable(VerbsFabric.open(settings(config, secret(conf))), HostLimits.read(pool, 0), pool);
+    }
+
+    private static Fabric ofi(SparkConf conf, ShuffleConfig config, PoolSettings pool) throws RdmaUnavailableException {
+        boolean isRefused = security(conf).isAuthenticationEnabled() && !config.get(OfiConfig.TRUST_NETWORK);
+        String reason = isRefused
+                ? "spark.authenticate=true, and libfabric authenticates no reader; where only trusted hosts reach the"
+                        + " device, set spark.shuffle.rdma.fabric.ofi.trustNetwork=true"
+                : reasonAgainstOpenBytes(conf).orElse(null);
+        if (reason != null) {
+            throw new RdmaUnavailableException(reason);
+        }
+        String devices = config.get(OfiConfig.DEVICES);
+        OfiSettings settings = new OfiSettings(
+                config.get(OfiConfig.PROVIDER),
+                devices.equals(OfiConfig.AUTO) ? List.of() : List.of(devices.split(",")),
+                SparkHost.address(),
+                config.get(OfiConfig.CONNECT_TIMEOUT),
+                config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT));
+        return affordable(OfiFabric.open(settings), HostLimits.read(pool, 0), pool);
     }
 
     /** Returns the reason why blocks must not cross the network without encryption; empty if they may. */

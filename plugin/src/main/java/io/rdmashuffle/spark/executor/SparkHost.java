@@ -4,8 +4,12 @@ package io.rdmashuffle.spark.executor;
 import io.rdmashuffle.fabric.tcp.TcpSettings.Host;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.network.netty.NettyBlockTransferService;
+import org.apache.spark.util.Utils;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,6 +22,16 @@ final class SparkHost {
     private static final Logger LOG = LoggerFactory.getLogger(SparkHost.class);
 
     private SparkHost() {}
+
+    /** Returns the address of this host, as Spark finds it before its services have started; null if it has none. */
+    static @Nullable InetAddress address() {
+        try {
+            return InetAddress.getByName(Utils.localHostName());
+        } catch (UnknownHostException e) {
+            LOG.debug("Cannot resolve the name of this host", e);
+            return null;
+        }
+    }
 
     /**
      * Returns the name that the service announces, and the address to which it is bound ({@code --bind-address}, {@code

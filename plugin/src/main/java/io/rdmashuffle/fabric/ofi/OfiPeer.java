@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.ofi;
+
+import io.rdmashuffle.fabric.InFlightReads;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.ReadRequest;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.RemoteView;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Process that is read through libfabric, over each rail in turn.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ */
+final class OfiPeer implements Peer, InFlightReads.Starter {
+    /** A way to the peer. */
+    record Path(OfiRail rail, RailPeer peer) {}
+
+    private final String peerId;
+    private final InFlightReads reads;
+    private final List<Path> paths;
+    private final AtomicInteger turn = new AtomicInteger();
+    private volatile boolean closed;
+
+    OfiPeer(String peerId, InFlightReads reads, List<Path> paths) {
+        this.peerId = peerId;
+        this.reads = reads;
+        this.paths = List.copyOf(paths);
+    }
+
+    @Override
+    public boolean read(ReadRequest request) {
+        return reads.admit(request, this);
+    }
+
+    @Override
+    public void start(ReadRequest request) {
+        if (closed) {
+            reads.fail(request, Reason.CLOSED, "the path to executor " + peerId + " is closed");
+        } else if (request.isExpired()) {
+            reads.fail(request, Reason.TIMED_OUT, "deadline passed before the read");
+        } else {
+            Path path = next();
+            path.rail().submit(new OfiRead(request, path.peer()));
+        }
+    }
+
+    /** The next path whose rail works; any if none does, whose reads then fail. */
+    private Path next() {
+        int first = Math.floorMod(turn.getAndIncrement(), paths.size());
+        for (int i = 0; i < paths.size(); i++) {
+            Path path = paths.get((first + i) % paths.size());
+            if (!path.rail().hasEnded()) {
+                return path;
+            }
+        }
+        return paths.get(first);
+    }
+
+    @Override
+    public @Nullable RemoteView view(RemoteSlice slice) {
+        return null;
+    }
+
+    @Override
+    public @Nullable RemoteView region(int regionId) {
+        return null;
+    }
+
+    @Override
+    public boolean readsDisk() {
+        return false;
+    }
+
+    @Override
+    public boolean isReachable() {
+        return paths.stream().anyMatch(path -> path.peer().isReachable());
+    }
+
+    @Override
+    public void releaseRegions() {
+        paths.forEach(path -> path.rail().execute(path.peer()::forgetAll));
+    }
+
+    /** {@inheritDoc} A key costs nothing here: one that is not valid any more is found when it is used. */
+    @Override
+    public void releaseAbsentRegions() {}
+
+    @Override
+    public int openRegions() {
+        return paths.stream().mapToInt(path -> path.peer().openRegions()).sum();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        paths.forEach(path -> {
+            path.peer().close();
+            path.rail().execute(() -> path.rail().drop(path.peer()));
+        });
+    }
+}
