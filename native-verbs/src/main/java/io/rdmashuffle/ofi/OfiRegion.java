@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.ofi;
 
+import io.rdmashuffle.ffi.NativeException;
+import org.jspecify.annotations.Nullable;
+
 /**
  * Memory that an endpoint reads into, or that peers read.
  *
@@ -18,6 +21,7 @@ public final class OfiRegion implements AutoCloseable {
     private final long key;
     private final long descriptor;
     private boolean closed;
+    private @Nullable NativeException failure;
 
     OfiRegion(Runnable end, long remoteBase, long lengthBytes, long key, long descriptor) {
         this.end = end;
@@ -47,12 +51,24 @@ public final class OfiRegion implements AutoCloseable {
         return descriptor;
     }
 
-    /** {@inheritDoc} After a failure another attempt may succeed. */
+    /**
+     * {@inheritDoc}
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if the provider refuses, also on later calls: it may have freed the
+     *     object all the same
+     */
     @Override
     public synchronized void close() {
         if (!closed) {
-            end.run();
             closed = true;
+            try {
+                end.run();
+            } catch (NativeException e) {
+                failure = e;
+            }
+        }
+        if (failure != null) {
+            throw failure;
         }
     }
 }

@@ -76,7 +76,7 @@ class DemoOptionsTest {
     @Test
     void wrongOptionsSayWhatIsAllowed() {
         assertThat(refused("--fabrik", "shm")).contains("--fabrik").contains("--fabric, --scale, --queries");
-        assertThat(refused("--fabric", "ucx")).contains("ucx").contains("auto, shm, verbs, tcp, netty, sort");
+        assertThat(refused("--fabric", "ucx")).contains("ucx").contains("auto, shm, verbs, tcp, ofi, netty, sort");
         assertThat(refused("--scale", "0")).contains("--scale 0").contains("0.01 to 100");
         assertThat(refused("--scale", "big")).contains("big").contains("--scale");
         assertThat(refused("--executors", "0")).contains("--executors 0").contains("1 to 16");

@@ -61,7 +61,7 @@ class SuitesOptionsTest {
     @Test
     void wrongOptionsSayWhatIsAllowed() {
         assertThat(refused("--fabrik", "shm")).contains("--fabrik").contains("--fabric, --manager, --conf");
-        assertThat(refused("--fabric", "ucx")).contains("ucx").contains("auto, shm, verbs, tcp, netty, sort");
+        assertThat(refused("--fabric", "ucx")).contains("ucx").contains("auto, shm, verbs, tcp, ofi, netty, sort");
         assertThat(refused("--manager", "hash")).contains("hash").contains("rdma, sort");
         assertThat(refused("--manager", "rdma", "--fabric", "sort")).contains("contradict");
         assertThat(refused("--timeout", "0")).contains("--timeout 0");

@@ -56,6 +56,8 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
     /** A stopped peer keeps its pieces until the provider ends them. */
     private static final int MAX_PIECES_OF_PEER = 128;
 
+    private static final int LEAST_PEERS = 8;
+
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final int IDLE_POLL_MICROS = 1000;
     private static final long SPIN_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
@@ -69,6 +71,7 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
     private final InFlightReads reads;
     private final OfiEndpoint endpoint;
     private final long maxReadBytes;
+    private final int maxPiecesOfPeer;
     private final OfiAddress.Endpoint name;
     private final RailRegions regions;
     private final RailMessages messages;
@@ -125,6 +128,7 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
         int readSlots = Math.max(1, Math.min(MAX_READS, device.queueDepth() - RailMessages.SLOTS));
         this.endpoint = OfiEndpoint.open(device, RailMessages.SLOTS + readSlots);
         this.maxReadBytes = device.maxReadBytes();
+        this.maxPiecesOfPeer = Math.max(1, Math.min(MAX_PIECES_OF_PEER, readSlots / LEAST_PEERS));
         this.regions = new RailRegions(endpoint);
         this.wait = new WaitSet(1);
         try {
@@ -301,7 +305,7 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
                     ask(read, slice.regionId());
                     return true;
                 }
-                if (freeReads.isEmpty() || read.peer().pieces() >= MAX_PIECES_OF_PEER) {
+                if (freeReads.isEmpty() || read.peer().pieces() >= maxPiecesOfPeer) {
                     return false;
                 }
                 long bytes = postPiece(read, slice, remote);
@@ -376,8 +380,12 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
                         .anyMatch(read -> read != null && read.peer().endpoint().equals(left))
                 || messages.sendingTo(left) > 0;
         Long address = isUsed ? null : addresses.remove(left.name());
-        if (address != null) {
-            endpoint.remove(address);
+        try {
+            if (address != null) {
+                endpoint.remove(address);
+            }
+        } catch (NativeException e) {
+            LOG.debug("The address of an endpoint that has left stays on {}", endpoint, e);
         }
     }
 
@@ -458,7 +466,7 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
         if (read != null) {
             read.peer().pieceEnded();
             if (why != null && key != null && key.equals(read.peer().region(key.regionId()))) {
-                // All keys of the peer have been taken back at once, if this one was.
+                // The peer changes all keys, one after another.
                 read.peer().forgetAll();
             }
             read.ended(why);
@@ -620,7 +628,7 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
             messages.free();
             regions.release();
             isQuiet = true;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("{} did not close; memory that it may write to is kept", endpoint, e);
         }
         wait.close();

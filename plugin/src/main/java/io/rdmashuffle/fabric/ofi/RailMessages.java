@@ -36,7 +36,10 @@ final class RailMessages {
     /** Slots of an endpoint that messages use, from 0 on. */
     static final int SLOTS = RECEIVES + SENDS;
 
-    private static final int MAX_SENDS_TO_PEER = 8;
+    private static final int MAX_SENDS_TO_PEER = 2;
+    /** More wait only if peers accept none. */
+    private static final int MAX_WAITING = 4096;
+
     private static final int TRIED_AT_ONCE = 16;
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final int MAX_DOUBLINGS = 6;
@@ -108,7 +111,11 @@ final class RailMessages {
 
     /** Sends a message, soon. */
     void send(OfiMessage message, OfiAddress.Endpoint to) {
-        outgoing.add(new Outgoing(message, to));
+        if (outgoing.size() < MAX_WAITING) {
+            outgoing.add(new Outgoing(message, to));
+        } else {
+            listener.notSent(message, "too many messages wait");
+        }
     }
 
     /** Returns whether messages wait to be sent. */
@@ -131,7 +138,7 @@ final class RailMessages {
                 && endpoint.receive(unposted.element(), region, address(unposted.element()), OfiMessage.MAX_BYTES)) {
             unposted.remove();
         }
-        for (int i = Math.min(outgoing.size(), TRIED_AT_ONCE); i > 0 && !freeSends.isEmpty(); i--) {
+        for (int i = Math.min(outgoing.size(), TRIED_AT_ONCE); i > 0; i--) {
             trySend(outgoing.remove());
         }
     }
@@ -139,7 +146,8 @@ final class RailMessages {
     private void trySend(Outgoing next) {
         long now = System.nanoTime();
         try {
-            boolean mayBeSent = now - next.nextNanos >= 0 && sendingTo(next.to) < MAX_SENDS_TO_PEER;
+            boolean mayBeSent =
+                    !freeSends.isEmpty() && now - next.nextNanos >= 0 && sendingTo(next.to) < MAX_SENDS_TO_PEER;
             if (mayBeSent && begin(next)) {
                 return;
             }

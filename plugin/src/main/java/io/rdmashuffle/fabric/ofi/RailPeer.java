@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.ofi;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,12 +13,16 @@ import org.jspecify.annotations.Nullable;
  * {@link #close}.
  */
 final class RailPeer {
+    /** Refusals with more time between them are not one. */
+    private static final long SEPARATE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final String peerId;
     private final long fabricId;
     private final OfiAddress.Endpoint endpoint;
     private final Map<Integer, OfiMessage.Answer> regions = new HashMap<>();
     private int pieces;
     private long refusedSinceNanos;
+    private long refusedLastNanos;
     private volatile int openRegions;
     private volatile boolean closed;
     private volatile boolean reachable = true;
@@ -67,9 +72,10 @@ final class RailPeer {
             refusedSinceNanos = 0;
             return false;
         }
-        if (refusedSinceNanos == 0) {
+        if (refusedSinceNanos == 0 || nowNanos - refusedLastNanos > SEPARATE_NANOS) {
             refusedSinceNanos = nowNanos;
         }
+        refusedLastNanos = nowNanos;
         return nowNanos - refusedSinceNanos > forNanos;
     }
 

@@ -24,11 +24,12 @@ final class RailQuestions {
         private final RailPeer peer;
         private final int regionId;
         private final List<OfiRead> reads = new ArrayList<>();
-        private long number;
+        private final long number;
         private long sentNanos;
         private boolean isSent;
 
-        private Question(RailPeer peer, int regionId) {
+        private Question(long number, RailPeer peer, int regionId) {
+            this.number = number;
             this.peer = peer;
             this.regionId = regionId;
         }
@@ -41,7 +42,7 @@ final class RailQuestions {
             return regionId;
         }
 
-        /** Returns the number of the newest query. */
+        /** Returns the number of its queries. */
         long number() {
             return number;
         }
@@ -58,20 +59,14 @@ final class RailQuestions {
     Question await(RailPeer peer, int regionId, OfiRead read) {
         Map<Integer, Question> ofPeer = byPeer.computeIfAbsent(peer, unused -> new HashMap<>());
         Question known = ofPeer.get(regionId);
-        Question question = known == null ? new Question(peer, regionId) : known;
+        Question question = known == null ? new Question(next++, peer, regionId) : known;
         question.reads.add(read);
         if (known != null) {
             return null;
         }
         ofPeer.put(regionId, question);
-        number(question);
-        return question;
-    }
-
-    private void number(Question question) {
-        question.number = next++;
-        question.isSent = false;
         byNumber.put(question.number, question);
+        return question;
     }
 
     /** Returns the question with a number; null if there is none. */
@@ -94,8 +89,8 @@ final class RailQuestions {
     }
 
     /**
-     * Returns the questions that must be sent again, under new numbers, since a query or its answer may be lost. Ends
-     * questions whose reads have all ended.
+     * Returns the questions that must be sent again, since a query or its answer may be lost. Ends questions whose
+     * reads have all ended.
      */
     List<Question> overdue(long nowNanos, long patienceNanos) {
         List<Question> again = new ArrayList<>();
@@ -105,8 +100,7 @@ final class RailQuestions {
                 List<OfiRead> none = end(question);
                 assert none.isEmpty();
             } else if (question.isSent && nowNanos - question.sentNanos > patienceNanos) {
-                byNumber.remove(question.number);
-                number(question);
+                question.isSent = false;
                 again.add(question);
             }
         }

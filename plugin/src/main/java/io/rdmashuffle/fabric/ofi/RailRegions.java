@@ -6,9 +6,10 @@ import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.ofi.OfiEndpoint;
 import io.rdmashuffle.ofi.OfiRegion;
-import java.util.ArrayDeque;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -29,12 +30,12 @@ final class RailRegions {
     private static final Logger LOG = LoggerFactory.getLogger(RailRegions.class);
 
     /** Longer than software needs to send a response to a sound peer. */
-    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(60);
+    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(15);
 
     private final OfiEndpoint endpoint;
     private final Map<Integer, Registered> regions = new ConcurrentHashMap<>();
     /** Regions that are not registered any more, oldest first. */
-    private final ArrayDeque<Removed> removed = new ArrayDeque<>();
+    private final Queue<Removed> removed = new ConcurrentLinkedQueue<>();
 
     private boolean closed;
 
@@ -112,10 +113,21 @@ final class RailRegions {
         }
     }
 
-    /** Releases regions from which nothing is being sent any more. */
-    synchronized void releaseRemoved() {
-        while (!removed.isEmpty() && System.nanoTime() - removed.element().untilNanos() >= 0) {
-            removed.remove().region().shared().release();
+    /** Releases regions from which nothing is being sent any more; for one thread. */
+    void releaseRemoved() {
+        Removed oldest = removed.peek();
+        while (oldest != null && System.nanoTime() - oldest.untilNanos() >= 0) {
+            removed.remove();
+            release(oldest.region());
+            oldest = removed.peek();
+        }
+    }
+
+    private static void release(Region region) {
+        try {
+            region.shared().release();
+        } catch (RuntimeException e) {
+            LOG.debug("Region {} cannot be unmapped", region.id(), e);
         }
     }
 
@@ -156,15 +168,27 @@ final class RailRegions {
             LOG.debug("No room for two registrations of region {}", id, e);
         }
         regions.put(id, new Registered(old.region(), old.local(), next));
-        if (old.remote() != null) {
-            old.remote().close();
+        OfiRegion last = old.remote();
+        if (last != null) {
+            end(old.region(), last);
         }
         if (next == null) {
             next = endpoint.registerRemote(address(old.region()), length(old.region()));
+            if (last != null && next.key() == last.key()) {
+                end(old.region(), next);
+                throw new IllegalStateException("the provider has given out the same key again");
+            }
             regions.put(id, new Registered(old.region(), old.local(), next));
         }
-        if (old.remote() != null && next.key() == old.remote().key()) {
-            throw new IllegalStateException("the provider has given out the same key again");
+    }
+
+    /** Ends a registration that nothing refers to any more; if that fails, its region stays mapped for ever. */
+    private static void end(Region region, OfiRegion registration) {
+        try {
+            registration.close();
+        } catch (RuntimeException e) {
+            boolean unused = region.shared().retain();
+            throw e;
         }
     }
 
@@ -187,9 +211,9 @@ final class RailRegions {
 
     /** Releases all regions, once the endpoint has been closed. */
     synchronized void release() {
-        regions.values().forEach(each -> each.region().shared().release());
+        regions.values().forEach(each -> release(each.region()));
         regions.clear();
-        removed.forEach(each -> each.region().shared().release());
+        removed.forEach(each -> release(each.region()));
         removed.clear();
     }
 }

@@ -71,7 +71,7 @@ class MemoryOptionsTest {
         assertThat(Refusals.of(commandLine, "--pool", "much"))
                 .contains("--pool much")
                 .contains("k, m, g");
-        assertThat(Refusals.of(commandLine, "--fabric", "ucx")).contains("auto, shm, verbs, tcp, netty, sort");
+        assertThat(Refusals.of(commandLine, "--fabric", "ucx")).contains("auto, shm, verbs, tcp, ofi, netty, sort");
         assertThat(Refusals.of(commandLine, "--conf", "a=b")).contains("spark.");
         assertThat(Refusals.of(commandLine, "window-200")).contains("window-200");
     }

@@ -115,7 +115,7 @@ class ShuffleOptionsTest {
         assertThat(Refusals.of(commandLine, "--pool", "much"))
                 .contains("--pool much")
                 .contains("k, m, g");
-        assertThat(Refusals.of(commandLine, "--fabric", "ucx")).contains("auto, shm, verbs, tcp, netty, sort");
+        assertThat(Refusals.of(commandLine, "--fabric", "ucx")).contains("auto, shm, verbs, tcp, ofi, netty, sort");
         assertThat(Refusals.of(commandLine, "--conf", "a=b")).contains("spark.");
         assertThat(Refusals.of(commandLine, "skew-400")).contains("skew-400");
     }
