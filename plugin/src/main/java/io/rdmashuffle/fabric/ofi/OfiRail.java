@@ -348,6 +348,8 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
                 return refused(read);
             }
         } catch (NativeException e) {
+            // Another attempt asks the peer first, which shows whether it is there.
+            read.peer().forgetAll();
             read.fail(new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
             return -1;
         }
