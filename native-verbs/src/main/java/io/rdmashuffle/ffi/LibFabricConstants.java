@@ -17,7 +17,6 @@ public final class LibFabricConstants {
     public static final long FI_REMOTE_READ = 1L << 12;
     public static final long FI_COMPLETION = 1L << 24;
     public static final long FI_TRANSMIT = FI_SEND;
-    public static final long FI_SOURCE = 1L << 57;
 
     public static final long FI_CONTEXT = 1L << 59;
     public static final long FI_CONTEXT2 = 1L << 52;
@@ -40,11 +39,8 @@ public final class LibFabricConstants {
     public static final int FI_GETWAIT = 5;
     public static final int FI_ENABLE = 6;
 
-    public static final int FI_LINK_UP = 2;
-
     public static final int FI_EAVAIL = 259;
     public static final int FI_EOTHER = 256;
-    public static final int FI_ECANCELED = 125;
 
     private LibFabricConstants() {}
 }

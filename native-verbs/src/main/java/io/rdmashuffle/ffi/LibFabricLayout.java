@@ -24,11 +24,9 @@ public interface LibFabricLayout {
         public static final int src_addrlen = 32;
         public static final int src_addr = 48;
         public static final int tx_attr = 72;
-        public static final int rx_attr = 80;
         public static final int ep_attr = 88;
         public static final int domain_attr = 96;
         public static final int fabric_attr = 104;
-        public static final int nic = 112;
 
         private fi_info() {}
     }
@@ -36,16 +34,8 @@ public interface LibFabricLayout {
     /** Attributes of sending and of reads. */
     final class fi_tx_attr {
         public static final int size = 48;
-        public static final int iov_limit = 56;
 
         private fi_tx_attr() {}
-    }
-
-    /** Attributes of receiving. */
-    final class fi_rx_attr {
-        public static final int size = 48;
-
-        private fi_rx_attr() {}
     }
 
     /** Attributes of endpoints. */
@@ -60,8 +50,6 @@ public interface LibFabricLayout {
     final class fi_domain_attr {
         public static final int name = 8;
         public static final int threading = 16;
-        public static final int control_progress = 20;
-        public static final int data_progress = 24;
         public static final int resource_mgmt = 28;
         public static final int av_type = 32;
         public static final int mr_mode = 36;
@@ -74,25 +62,8 @@ public interface LibFabricLayout {
     final class fi_fabric_attr {
         public static final int name = 8;
         public static final int prov_name = 16;
-        public static final int prov_version = 24;
 
         private fi_fabric_attr() {}
-    }
-
-    /** A network card. */
-    final class fid_nic {
-        public static final int device_attr = 24;
-        public static final int link_attr = 40;
-
-        private fid_nic() {}
-    }
-
-    /** The state of a link. */
-    final class fi_link_attr {
-        public static final int speed = 16;
-        public static final int state = 24;
-
-        private fi_link_attr() {}
     }
 
     /** What every object begins with. */

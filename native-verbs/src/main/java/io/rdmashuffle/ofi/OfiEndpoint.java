@@ -27,8 +27,8 @@ import java.util.concurrent.ThreadLocalRandom;
 /**
  * Endpoint that reads the memory of any number of peers, and exchanges short messages with them, without connections.
  *
- * <p>An operation has a slot, a number below {@link #slots}, which it occupies until it completes: its memory belongs
- * to the provider until then, and so does the target of a read. Operations complete in any order.
+ * <p>An operation has a slot, a number from 0 up, which it occupies until it completes: its memory belongs to the
+ * provider until then, and so does the target of a read. Operations complete in any order.
  *
  * <p>Progress is manual: nothing happens, also to reads of this memory by peers, unless a thread calls {@link #poll}
  * again and again.
@@ -187,11 +187,6 @@ public final class OfiEndpoint implements AutoCloseable {
         // Numbers of its own are unknown to the C library.
         String own = error < LibFabricConstants.FI_EOTHER ? "" : functions.fi_strerror(error);
         return new NativeException(call + " on " + device, error, own);
-    }
-
-    /** {@return the number of operations that may be under way} */
-    public int slots() {
-        return slots;
     }
 
     /** {@return the descriptor that becomes readable when there may be something to poll; -1 if there is none} */

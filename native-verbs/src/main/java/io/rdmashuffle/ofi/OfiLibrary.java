@@ -57,7 +57,8 @@ public final class OfiLibrary {
     public static OfiLibrary load(String provider) throws RdmaUnavailableException {
         if (provider.startsWith("opx")) {
             throw new RdmaUnavailableException(
-                    "provider opx ends the process of which a peer reads with a key that has been taken back");
+                    "provider opx ends the process of which a peer reads with a key that has been taken back; use"
+                            + " another provider");
         }
         Map<String, String> environment = Map.of(
                 "FI_PROVIDER", provider.replace(';', ','),

@@ -26,16 +26,18 @@ public interface Peer extends AutoCloseable {
      *
      * @throws ReadFailedException if they lie outside the peer's region or the peer is gone
      */
-    @Nullable
-    RemoteView view(RemoteSlice slice) throws ReadFailedException;
+    default @Nullable RemoteView view(RemoteSlice slice) throws ReadFailedException {
+        return null;
+    }
 
     /**
      * Returns a whole region where it lies, for readers of many of its slices; null if this fabric can only copy.
      *
      * @throws ReadFailedException if there is no such region or the peer is gone
      */
-    @Nullable
-    RemoteView region(int regionId) throws ReadFailedException;
+    default @Nullable RemoteView region(int regionId) throws ReadFailedException {
+        return null;
+    }
 
     /**
      * Returns whether slices of the peer's disk tier can be read, too; if not, Spark's block transfer brings the blocks

@@ -22,7 +22,7 @@ final class ConfigurationDocument {
             - An invalid value, contradictory values or an unknown key fail the start with one message that
               lists every problem. Defaults are lowered to smaller values of other keys, where noted.
 
-            [`conf/`](../conf) has examples for one machine, Ethernet, RoCE, InfiniBand, Kubernetes and YARN.
+            [`conf/`](../conf) has examples for one machine, Ethernet, RoCE, InfiniBand, EFA, Kubernetes, YARN.
             """;
     private static final Map<String, String> TITLES = Map.ofEntries(
             Map.entry("fabric", "Paths to the pools of peers"),

@@ -31,8 +31,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Fabric of one-sided reads through libfabric, for networks that librdmacm cannot connect: AWS EFA,
- * Slingshot.
+ * Fabric of one-sided reads through libfabric, for networks that librdmacm cannot connect: AWS EFA and Slingshot.
  *
  * <p>There is no authentication: whoever reaches the network and knows a key reads the region. A process that has left
  * the membership is kept from reading by new keys for all regions, of which it is not told.
@@ -98,7 +97,8 @@ public final class OfiFabric implements Fabric {
             if (chosen.isEmpty()) {
                 throw new RdmaUnavailableException(
                         "libfabric " + library.version() + " has no device of the provider " + settings.provider()
-                                + (devices.isEmpty() ? "" : " among " + settings.devices() + ": " + devices));
+                                + (devices.isEmpty() ? "" : " that is chosen among " + devices)
+                                + "; see fi_info -p, and spark.shuffle.rdma.fabric.ofi.devices");
             }
             OfiFabric opened = new OfiFabric(settings, chosen);
             LOG.info("Using libfabric {} with {}", library.version(), chosen);

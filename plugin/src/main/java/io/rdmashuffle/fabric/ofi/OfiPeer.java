@@ -5,11 +5,8 @@ import io.rdmashuffle.fabric.InFlightReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
-import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.fabric.RemoteView;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Process that is read through libfabric, over each rail in turn.
@@ -59,16 +56,6 @@ final class OfiPeer implements Peer, InFlightReads.Starter {
             }
         }
         return paths.get(first);
-    }
-
-    @Override
-    public @Nullable RemoteView view(RemoteSlice slice) {
-        return null;
-    }
-
-    @Override
-    public @Nullable RemoteView region(int regionId) {
-        return null;
     }
 
     @Override

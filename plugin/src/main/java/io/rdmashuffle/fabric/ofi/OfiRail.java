@@ -36,9 +36,9 @@ import org.slf4j.LoggerFactory;
  * One device: its endpoint, and the thread that reads from peers, answers their queries, and makes progress for the
  * reads of peers that the provider serves in software.
  *
- * A read first needs the key of the peer's region, which the peer is asked for once. If a piece fails, the key may have
- * been taken back: the peer is asked again, and the read begins again, a few times at most. A deadline ends a read for
- * its listener; its target is kept until the last piece has ended.
+ * <p>A read first needs the key of the peer's region, which the peer is asked for once. If a piece fails, the key may
+ * have been taken back: the peer is asked again, and the read begins again, a few times at most. A deadline ends a read
+ * for its listener; its target is kept until the last piece has ended.
  *
  * <p>The thread waits on the descriptor of the queue. Where the provider has none it polls: at once while reads are
  * under way, else every {@value #IDLE_POLL_MICROS} us.

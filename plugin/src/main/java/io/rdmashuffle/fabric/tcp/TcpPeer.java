@@ -5,13 +5,10 @@ import io.rdmashuffle.fabric.InFlightReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
-import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.fabric.RemoteView;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Process that is read from over one connection for each reading thread; requests take turns. Short ones take another
@@ -69,16 +66,6 @@ final class TcpPeer implements Peer, InFlightReads.Starter {
 
     private ReadConnection next() {
         return connections.get(connections.size() == 1 ? 0 : Math.floorMod(turn.getAndIncrement(), connections.size()));
-    }
-
-    @Override
-    public @Nullable RemoteView view(RemoteSlice slice) {
-        return null;
-    }
-
-    @Override
-    public @Nullable RemoteView region(int regionId) {
-        return null;
     }
 
     /** {@inheritDoc} The peer sends them from its files. */

@@ -6,8 +6,6 @@ import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
-import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.fabric.verbs.read.DataThread;
 import io.rdmashuffle.fabric.verbs.read.PeerReadChannel;
 import io.rdmashuffle.fabric.verbs.read.PendingRead;
@@ -109,16 +107,6 @@ final class VerbsPeer implements Peer, InFlightReads.Starter, PendingRead.Channe
         } else {
             submit(read, nextLane.getAndIncrement());
         }
-    }
-
-    @Override
-    public @Nullable RemoteView view(RemoteSlice slice) {
-        return null;
-    }
-
-    @Override
-    public @Nullable RemoteView region(int regionId) {
-        return null;
     }
 
     /** {@inheritDoc} They can: the peer stages them. */
