@@ -8,7 +8,11 @@ import io.rdmashuffle.ffi.LibFabricLayout;
 import io.rdmashuffle.ffi.RawMemory;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A device, or an address of one, with a provider that can read remote memory through it.
@@ -38,6 +42,41 @@ public final class OfiDevice implements AutoCloseable {
                 attribute(LibFabricLayout.fi_info.domain_attr) + LibFabricLayout.fi_domain_attr.name));
     }
 
+    /**
+     * Chooses devices of one network.
+     *
+     * @param devices of a provider; the first one's network counts
+     * @param names of devices; if empty, the one with the host's address, or else all but loopback and link-local ones
+     * @param host address of this host; null if it is not known
+     * @return one entry for each device; where a device has several addresses, the host's, or else the first
+     */
+    public static List<OfiDevice> choose(List<OfiDevice> devices, List<String> names, @Nullable InetAddress host) {
+        List<OfiDevice> connected = devices.stream()
+                .filter(device -> device.network().equals(devices.get(0).network()))
+                .toList();
+        boolean hasHost = connected.stream().anyMatch(device -> device.isAt(host));
+        Map<String, OfiDevice> byName = new LinkedHashMap<>();
+        for (OfiDevice device : connected) {
+            boolean isHost = device.isAt(host);
+            boolean isWanted =
+                    names.isEmpty() ? isHost || (!hasHost && device.leadsOut()) : names.contains(device.name());
+            if (isWanted && (isHost || !byName.containsKey(device.name()))) {
+                byName.put(device.name(), device);
+            }
+        }
+        return List.copyOf(byName.values());
+    }
+
+    private boolean isAt(@Nullable InetAddress host) {
+        return inetAddress().filter(address -> address.equals(host)).isPresent();
+    }
+
+    private boolean leadsOut() {
+        return inetAddress()
+                .map(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
+                .orElse(true);
+    }
+
     private long attribute(int offset) {
         if (info == 0) {
             throw new IllegalStateException(this + " is closed");
@@ -61,8 +100,13 @@ public final class OfiDevice implements AutoCloseable {
         return provider;
     }
 
-    /** {@return the fabric, which tells {@code efa} from {@code efa-direct}} */
-    public String fabric() {
+    /** {@return provider, and of EFA the fabric: {@code efa} and {@code efa-direct} do not understand each other} */
+    public String network() {
+        String fabric = fabric();
+        return fabric.startsWith("efa") ? provider + "/" + fabric : provider;
+    }
+
+    private String fabric() {
         return LibFabric.text(RawMemory.getLong(
                 attribute(LibFabricLayout.fi_info.fabric_attr) + LibFabricLayout.fi_fabric_attr.name));
     }

@@ -17,12 +17,9 @@ import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.ofi.OfiDevice;
 import io.rdmashuffle.ofi.OfiLibrary;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
-import java.net.InetAddress;
 import java.security.SecureRandom;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -66,7 +63,7 @@ public final class OfiFabric implements Fabric {
     private volatile boolean closed;
 
     private OfiFabric(OfiSettings settings, List<OfiDevice> devices) throws RdmaUnavailableException {
-        this.provider = announced(devices.get(0));
+        this.provider = devices.get(0).network();
         this.reads = new InFlightReads(settings.maxBytesInFlight());
         revoker.allowCoreThreadTimeOut(true);
         List<OfiRail> opened = new ArrayList<>();
@@ -93,7 +90,7 @@ public final class OfiFabric implements Fabric {
         OfiLibrary library = OfiLibrary.load(settings.provider());
         List<OfiDevice> devices = library.devices();
         try {
-            List<OfiDevice> chosen = choose(devices, settings);
+            List<OfiDevice> chosen = OfiDevice.choose(devices, settings.devices(), settings.host());
             if (chosen.isEmpty()) {
                 throw new RdmaUnavailableException(
                         "libfabric " + library.version() + " has no device of the provider " + settings.provider()
@@ -110,38 +107,6 @@ public final class OfiFabric implements Fabric {
         }
     }
 
-    /** Endpoints of {@code efa} and of {@code efa-direct}, which is another fabric, do not understand each other. */
-    private static String announced(OfiDevice device) {
-        return device.fabric().startsWith("efa") ? device.provider() + "/" + device.fabric() : device.provider();
-    }
-
-    /** Returns one entry for each device; where a device has several addresses, the host's, or else the first. */
-    private static List<OfiDevice> choose(List<OfiDevice> devices, OfiSettings settings) {
-        Map<String, OfiDevice> byName = new LinkedHashMap<>();
-        for (OfiDevice device : devices) {
-            if (!announced(device).equals(announced(devices.get(0)))) {
-                continue;
-            }
-            boolean isWanted = settings.devices().isEmpty()
-                    ? device.inetAddress()
-                            .map(address -> isUsual(address, settings))
-                            .orElse(true)
-                    : settings.devices().contains(device.name());
-            boolean isHost = device.inetAddress()
-                    .filter(address -> address.equals(settings.host()))
-                    .isPresent();
-            if (isWanted && (isHost || !byName.containsKey(device.name()))) {
-                byName.put(device.name(), device);
-            }
-        }
-        return List.copyOf(byName.values());
-    }
-
-    private static boolean isUsual(InetAddress address, OfiSettings settings) {
-        InetAddress host = settings.host();
-        return host == null ? !address.isLoopbackAddress() && !address.isLinkLocalAddress() : address.equals(host);
-    }
-
     @Override
     public String name() {
         return NAME;
@@ -154,8 +119,8 @@ public final class OfiFabric implements Fabric {
             for (OfiRail rail : rails) {
                 rail.regions().add(region);
                 registered.add(rail);
-                registrations.incrementAndGet();
             }
+            registrations.incrementAndGet();
         } catch (Throwable failure) {
             registered.forEach(rail -> rail.regions().remove(region));
             throw failure;

@@ -9,13 +9,17 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Process that is read through libfabric, over each rail in turn.
+ * Process that is read through libfabric, over each rail in turn that has reached it.
  *
  * <p><b>Threading:</b> thread-safe.
  */
 final class OfiPeer implements Peer, InFlightReads.Starter {
     /** A way to the peer. */
-    record Path(OfiRail rail, RailPeer peer) {}
+    record Path(OfiRail rail, RailPeer peer) {
+        boolean works() {
+            return !rail.hasEnded() && peer.isReachable();
+        }
+    }
 
     private final String peerId;
     private final InFlightReads reads;
@@ -46,16 +50,17 @@ final class OfiPeer implements Peer, InFlightReads.Starter {
         }
     }
 
-    /** The next path whose rail works; any if none does, whose reads then fail. */
+    /** The next path that works; if none does, one whose rail works: its reads fail, or show that it works again. */
     private Path next() {
         int first = Math.floorMod(turn.getAndIncrement(), paths.size());
-        for (int i = 0; i < paths.size(); i++) {
-            Path path = paths.get((first + i) % paths.size());
-            if (!path.rail().hasEnded()) {
-                return path;
+        Path chosen = paths.get(first);
+        for (int i = 1; i < paths.size() && !chosen.works(); i++) {
+            Path other = paths.get((first + i) % paths.size());
+            if (other.works() || chosen.rail().hasEnded()) {
+                chosen = other;
             }
         }
-        return paths.get(first);
+        return chosen;
     }
 
     @Override
@@ -65,7 +70,7 @@ final class OfiPeer implements Peer, InFlightReads.Starter {
 
     @Override
     public boolean isReachable() {
-        return paths.stream().anyMatch(path -> path.peer().isReachable());
+        return paths.stream().anyMatch(Path::works);
     }
 
     @Override

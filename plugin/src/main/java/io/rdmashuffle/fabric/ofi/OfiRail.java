@@ -210,12 +210,10 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
         try {
             long lastWorkNanos = System.nanoTime();
             while (!closing) {
-                boolean worked = step();
-                long now = System.nanoTime();
+                // Reads that the provider serves in software are no work of a step, but wake the thread.
+                boolean worked = step() || (System.nanoTime() - lastWorkNanos > SPIN_NANOS && sleep());
                 if (worked) {
-                    lastWorkNanos = now;
-                } else if (now - lastWorkNanos > SPIN_NANOS) {
-                    sleep();
+                    lastWorkNanos = System.nanoTime();
                 }
             }
         } catch (RuntimeException | Error e) {
@@ -249,17 +247,21 @@ final class OfiRail implements OfiEndpoint.Listener, RailMessages.Listener, Runn
         return worked;
     }
 
-    private void sleep() {
+    /** Waits for a moment; returns whether something has woken it. */
+    private boolean sleep() {
         sleeps = true;
         try {
             boolean quiet = actions.isEmpty() && submitted.isEmpty() && !closing;
             if (quiet && endpoint.waitDescriptor() < 0) {
-                boolean unused = wait.await(running == 0 ? TimeUnit.MICROSECONDS.toNanos(IDLE_POLL_MICROS) : 0);
-            } else if (quiet && endpoint.mayWait()) {
-                boolean isBusy = !active.isEmpty() || messages.isBusy();
-                boolean unused = wait.await(isBusy ? EXPIRY_NANOS : MAX_WAIT_NANOS);
-                tally.woken();
+                return wait.await(running == 0 ? TimeUnit.MICROSECONDS.toNanos(IDLE_POLL_MICROS) : 0);
             }
+            if (quiet && endpoint.mayWait()) {
+                boolean isBusy = !active.isEmpty() || messages.isBusy();
+                boolean woken = wait.await(isBusy ? EXPIRY_NANOS : MAX_WAIT_NANOS);
+                tally.woken();
+                return woken;
+            }
+            return false;
         } finally {
             sleeps = false;
         }

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * Settings of the libfabric fabric.
  *
  * @param provider of libfabric, for example {@code efa}
- * @param devices names of the devices to use; empty for all that the provider offers, and where their addresses are IP
- *     addresses for the one with the host's
+ * @param devices names of the devices to use; empty for all that the provider offers, or for the one with the host's
+ *     IP address if there is one
  * @param host address of this host; null if it is not known
  * @param connectTimeout time in which a peer must take a message, or it is gone
  * @param maxBytesInFlight bound on bytes of reads that are outstanding at once

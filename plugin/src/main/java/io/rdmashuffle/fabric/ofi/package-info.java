@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Fabric that reads peers' memory through libfabric, for networks that librdmacm cannot connect. Executors use it in
- * the mode {@code ofi}.
+ * Fabric that reads peers' memory through libfabric, for networks that librdmacm cannot connect. Executors use it
+ * where the kernel has such a device, and in the mode {@code ofi}.
  *
  * <p>An {@link io.rdmashuffle.fabric.ofi.OfiRail} owns the endpoint of a device and its thread. A reader asks a peer
  * for the key of a region ({@link io.rdmashuffle.fabric.ofi.OfiMessage}) and reads it from then on, one {@link

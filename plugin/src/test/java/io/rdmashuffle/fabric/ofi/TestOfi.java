@@ -17,11 +17,17 @@ final class TestOfi {
     /** Provider shm reads memory of its user's processes past the keys. */
     static final boolean CHECKS_KEYS = !PROVIDER.equals("shm");
 
+    /** Whether the device serves reads of a process that is stopped. */
+    static final boolean READS_WITHOUT_OWNER = PROVIDER.startsWith("verbs");
+
+    /** Enough reads for each device of the guest to have one. */
+    static final int DEVICES = READS_WITHOUT_OWNER ? 2 : 1;
+
     private TestOfi() {}
 
     /** Opens a fabric; skips the test without libfabric, unless it is required. */
     static Fabric fabric(long maxBytesInFlight) {
-        InetAddress host = !PROVIDER.startsWith("verbs") ? InetAddress.getLoopbackAddress() : null;
+        InetAddress host = !READS_WITHOUT_OWNER ? InetAddress.getLoopbackAddress() : null;
         try {
             return OfiFabric.open(new OfiSettings(PROVIDER, List.of(), host, Duration.ofSeconds(2), maxBytesInFlight));
         } catch (RdmaUnavailableException e) {

@@ -206,7 +206,7 @@ public final class DeviceJobs extends Tool {
                             + statistics.total(ShuffleCounter.READS) + " READs, "
                             + statistics.total(ShuffleCounter.INDEX_READS) + " of them of indexes, with "
                             + statistics.total(ShuffleCounter.DOORBELLS) + " doorbells");
-            if (!removal) {
+            if (!removal && fabric == ShuffleMode.VERBS) {
                 checkLanes(statistics);
             }
             check(
