@@ -10,18 +10,19 @@ import java.util.List;
  * <p><b>Threading:</b> constants.
  */
 public final class OfiConfig {
-    /** All devices. */
+    /** The provider of the host's devices; all devices. */
     public static final String AUTO = "auto";
 
     public static final ConfigEntry<String> PROVIDER =
-            ConfigEntry.names("fabric.ofi.provider", "efa").doc("""
-            Provider of libfabric for `fabric.mode=ofi`: `efa` (AWS), `cxi` (Slingshot), or another one with reliable
-            datagrams and remote reads, for example `verbs;ofi_rxm`. All executors must use the same.
+            ConfigEntry.names("fabric.ofi.provider", AUTO).doc("""
+            Provider of libfabric: `efa` (AWS), `cxi` (Slingshot), or another one with reliable datagrams and remote
+            reads, for example `verbs;ofi_rxm`. `auto` is `efa` or `cxi`, as the host's devices are. All executors must
+            use the same.
             """);
     public static final ConfigEntry<String> DEVICES =
             ConfigEntry.names("fabric.ofi.devices", AUTO).doc("""
             Devices to use, as `fi_info` names their domains. Comma-separated devices share the reads. `auto` uses all
-            that the provider offers, and where their addresses are IP addresses that of the host.
+            that the provider offers, or only the one with the host's IP address if there is one.
             """);
     public static final ConfigEntry<Boolean> TRUST_NETWORK =
             ConfigEntry.flag("fabric.ofi.trustNetwork", "false").doc("""

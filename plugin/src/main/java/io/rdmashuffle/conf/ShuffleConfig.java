@@ -28,11 +28,12 @@ public final class ShuffleConfig {
 
     public static final ConfigEntry<FabricMode> FABRIC_MODE =
             ConfigEntry.choice("fabric.mode", FabricMode.class, "auto").doc("""
-                `auto`: the best path to each peer: shared memory, RDMA, one-sided reads over TCP, Spark's block
-                transfer (Netty). `shm`: shared memory on one host, Netty between hosts. `verbs`: RDMA, also on one
-                host, otherwise Netty. `tcp`: one-sided reads over TCP, also on one host, otherwise Netty. `ofi`: RDMA
-                through libfabric, also on one host, otherwise Netty. `netty`: Spark's block transfer serves the pool.
-                `sort`: Spark's sort shuffle with files.
+                `auto`: the best path to each peer: shared memory, RDMA (by verbs, or through libfabric where the host
+                has devices of AWS EFA or Slingshot), one-sided reads over TCP, Spark's block transfer (Netty). `shm`:
+                shared memory on one host, Netty between hosts. `verbs`: RDMA, also on one host, otherwise Netty. `tcp`:
+                one-sided reads over TCP, also on one host, otherwise Netty. `ofi`: RDMA through libfabric, also on one
+                host, otherwise Netty. `netty`: Spark's block transfer serves the pool. `sort`: Spark's sort shuffle
+                with files.
                 """);
     public static final ConfigEntry<Long> FABRIC_MAX_BYTES_IN_FLIGHT = ConfigEntry.bytes(
                     "fabric.maxBytesInFlight", "48m")
@@ -339,6 +340,12 @@ public final class ShuffleConfig {
      */
     public long fabricMaxBytesStaged() {
         return get(FABRIC_MAX_BYTES_IN_FLIGHT) / STAGED_SHARE;
+    }
+
+    /** Returns the devices of libfabric that are named; empty if none is. */
+    public List<String> ofiDevices() {
+        String names = get(OfiConfig.DEVICES);
+        return names.equals(OfiConfig.AUTO) ? List.of() : List.of(names.split(","));
     }
 
     /** Returns {@code key=value} for every entry, for one line in the log. */

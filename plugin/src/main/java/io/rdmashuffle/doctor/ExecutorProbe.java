@@ -5,6 +5,7 @@ import io.rdmashuffle.doctor.host.HostDoctor;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.HostReport;
 import io.rdmashuffle.fabric.ReadTimes;
+import io.rdmashuffle.ofi.KernelDevices;
 import io.rdmashuffle.peer.PathProbe;
 import io.rdmashuffle.spark.RdmaShuffleManager;
 import io.rdmashuffle.verbs.DeviceList;
@@ -53,7 +54,9 @@ record ExecutorProbe(Map<String, BlockManagerId> places) implements Function<Int
             settings.put(setting._1(), setting._2());
         }
         HostReport doctor = HostDoctor.examine(settings);
-        String wanted = DeviceList.ofKernel().isEmpty() ? PairReport.TCP : PairReport.VERBS;
+        boolean hasDevice =
+                !DeviceList.ofKernel().isEmpty() || KernelDevices.provider().isPresent();
+        String wanted = hasDevice ? PairReport.VERBS : PairReport.TCP;
         List<PairReport> pairs = new ArrayList<>();
         for (PathProbe probe : probes) {
             BlockManagerId place = Objects.requireNonNull(places.get(probe.executorId()));

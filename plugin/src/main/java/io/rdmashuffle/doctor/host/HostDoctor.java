@@ -94,11 +94,42 @@ public final class HostDoctor {
         findings.addAll(SettingsCheck.run(settings));
         findings.addAll(PoolCheck.run(host, settings));
         findings.addAll(DiskCheck.run(host, settings));
-        FabricMode mode = settings.config().get(ShuffleConfig.FABRIC_MODE);
-        if (isNative && (mode == FabricMode.AUTO || mode == FabricMode.VERBS)) {
-            findings.addAll(RdmaCheck.run(host, settings));
+        if (isNative) {
+            findings.addAll(rdma(settings));
         }
         return new HostReport(version, host.name(), findings);
+    }
+
+    /** As an executor does: verbs first, and libfabric where the kernel has devices that only libfabric can use. */
+    private List<Finding> rdma(Settings settings) {
+        FabricMode mode = settings.config().get(ShuffleConfig.FABRIC_MODE);
+        if (mode == FabricMode.OFI) {
+            return OfiCheck.run(host, settings);
+        }
+        if (mode != FabricMode.AUTO && mode != FabricMode.VERBS) {
+            return List.of();
+        }
+        List<Finding> findings = new ArrayList<>(RdmaCheck.run(host, settings));
+        if (mode == FabricMode.AUTO
+                && !openVerbs(findings)
+                && host.rdma().ofiProvider().isPresent()) {
+            List<Finding> ofi = OfiCheck.run(host, settings);
+            if (ofi.stream().allMatch(HostDoctor::allowsRdma)) {
+                return ofi;
+            }
+            findings.addAll(ofi);
+        }
+        return findings;
+    }
+
+    /** Returns whether an executor would use verbs: it makes no read to find out. */
+    private static boolean openVerbs(List<Finding> findings) {
+        return findings.stream()
+                .allMatch(finding -> allowsRdma(finding) || finding.check().equals(RdmaCheck.READ));
+    }
+
+    private static boolean allowsRdma(Finding finding) {
+        return finding.effect().compareTo(Effect.NO_RDMA) < 0;
     }
 
     /**

@@ -25,26 +25,36 @@ final class LockedMemoryCheck {
 
     /** Checks the limit for the used {@code ports}; none if RDMA is not used. */
     static Finding run(Host host, Settings settings, List<DeviceFacts> devices, List<LocalPort> ports) {
+        int pinning = (int)
+                ports.stream().filter(port -> !pages(settings, devices, port)).count();
+        return run(host, settings, !ports.isEmpty(), pinning);
+    }
+
+    /**
+     * Checks the limit.
+     *
+     * @param isUsed whether there is a port
+     * @param pinning how many times the pool is pinned
+     */
+    static Finding run(Host host, Settings settings, boolean isUsed, int pinning) {
         boolean capable = HostLimits.mayLockAnything(host.files().read("proc/self/status"));
         OptionalLong limit = HostLimits.memlock(host.files().read("proc/self/limits"));
         long cap = settings.config().get(ShuffleConfig.POOL_MAX_SIZE);
-        int pinning = (int)
-                ports.stream().filter(port -> !pages(settings, devices, port)).count();
         long needed = HostLimits.pinnedBytes(cap, Math.max(1, pinning));
         String message = "RLIMIT_MEMLOCK of this process is "
                 + (limit.isEmpty() ? "unlimited" : limit.getAsLong() / KIBIBYTE + " KiB") + ", CAP_IPC_LOCK is "
                 + (capable ? "effective, so that no limit holds" : "not effective") + "; a pool of "
-                + Quantities.mebibytes(cap) + ", pinned for " + Math.max(1, pinning) + " port(s), and queues need "
+                + Quantities.mebibytes(cap) + ", pinned " + Math.max(1, pinning) + " time(s), and queues need "
                 + needed / KIBIBYTE + " KiB";
         boolean enough = capable || limit.isEmpty() || limit.getAsLong() >= needed;
-        return finding(message, enough, ports, pinning, limit, needed)
+        return finding(message, enough, isUsed, pinning, limit, needed)
                 .with("limitBytes", limit.isEmpty() ? -1L : limit.getAsLong())
                 .with("neededBytes", needed)
                 .with("capIpcLock", capable);
     }
 
     private static Finding finding(
-            String message, boolean enough, List<LocalPort> ports, int pinning, OptionalLong limit, long needed) {
+            String message, boolean enough, boolean isUsed, int pinning, OptionalLong limit, long needed) {
         if (enough) {
             return Finding.ok(CHECK, message);
         }
@@ -52,7 +62,7 @@ final class LockedMemoryCheck {
             return Finding.ok(
                     CHECK,
                     message + ", which is more; nothing is pinned "
-                            + (ports.isEmpty() ? "without an RDMA port" : "with on-demand paging"));
+                            + (isUsed ? "with on-demand paging" : "without an RDMA port"));
         }
         return Finding.wrong(CHECK, Effect.NO_RDMA, message, remedy(needed, fittingPool(limit, pinning)));
     }
@@ -75,6 +85,7 @@ final class LockedMemoryCheck {
                 + "* - memlock unlimited in /etc/security/limits.conf where a login starts it\n"
                 + "--ulimit memlock=-1 for a container of Docker\n"
                 + (fitting > 0 ? "or spark.shuffle.rdma.pool.maxSize=" + fitting + "m, " : "")
-                + "or spark.shuffle.rdma.fabric.verbs.onDemandPaging=true where the device takes page faults";
+                + "or, with verbs, spark.shuffle.rdma.fabric.verbs.onDemandPaging=true where the device takes page"
+                + " faults";
     }
 }

@@ -8,6 +8,7 @@ import io.rdmashuffle.fabric.verbs.device.PortFinder;
 import io.rdmashuffle.ffi.IbVerbs;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.ffi.RdmaCm;
+import io.rdmashuffle.ofi.KernelDevices;
 import io.rdmashuffle.verbs.Context;
 import io.rdmashuffle.verbs.DeviceList;
 import io.rdmashuffle.verbs.EventChannel;
@@ -27,13 +28,14 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 
 /**
- * This machine's RDMA by libibverbs and librdmacm.
+ * This machine's RDMA by libibverbs and librdmacm, or by libfabric.
  *
  * <p><b>Threading:</b> of one thread.
  *
@@ -192,5 +194,16 @@ final class NativeRdma implements RdmaSystem {
     @Override
     public ReadTimes read(LocalPort port) throws RdmaUnavailableException, IOException {
         return LoopbackRead.over(VerbsLibrary.load(), port.address());
+    }
+
+    @Override
+    public Optional<String> ofiProvider() {
+        return KernelDevices.provider();
+    }
+
+    @Override
+    public OfiLoopback.Result readByOfi(String provider, List<String> devices)
+            throws RdmaUnavailableException, IOException {
+        return OfiLoopback.over(provider, devices);
     }
 }

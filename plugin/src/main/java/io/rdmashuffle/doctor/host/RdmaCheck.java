@@ -23,7 +23,7 @@ import java.util.Set;
 final class RdmaCheck {
     private static final String LIBRARIES = "libraries";
     private static final String PORTS = "ports";
-    private static final String READ = "loopback-read";
+    static final String READ = "loopback-read";
     private static final String PEER = "peer";
     /** Features that the verbs layer can do without. */
     private static final Set<String> DISPENSABLE = Set.of("_ibv_query_gid_table");

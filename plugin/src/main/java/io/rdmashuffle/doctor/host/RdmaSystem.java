@@ -7,6 +7,7 @@ import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 
 /** RDMA of this machine; tests replace it. */
 interface RdmaSystem {
@@ -27,4 +28,10 @@ interface RdmaSystem {
 
     /** Reads memory of this process over a port: 4 KiB at a time, and 256 KiB four at a time. */
     ReadTimes read(LocalPort port) throws RdmaUnavailableException, IOException;
+
+    /** Returns the provider of libfabric for devices that only libfabric can use; empty if there are none. */
+    Optional<String> ofiProvider();
+
+    /** Reads memory of this process through libfabric, over devices; no names stand for all that it uses. */
+    OfiLoopback.Result readByOfi(String provider, List<String> devices) throws RdmaUnavailableException, IOException;
 }

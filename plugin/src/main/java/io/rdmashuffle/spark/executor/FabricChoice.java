@@ -21,6 +21,7 @@ import io.rdmashuffle.fabric.verbs.VerbsSettings;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.ofi.KernelDevices;
 import io.rdmashuffle.spark.metrics.ExecutorReport;
 import io.rdmashuffle.verbs.DeviceList;
 import io.rdmashuffle.verbs.QueuePairTuning;
@@ -90,7 +91,7 @@ final class FabricChoice {
         }
         if (mode == FabricMode.AUTO || mode == FabricMode.VERBS || mode == FabricMode.OFI) {
             try {
-                fabrics.add(mode == FabricMode.OFI ? ofi(conf, config, pool) : verbs(conf, config, pool));
+                fabrics.add(rdma(conf, config, pool));
             } catch (RdmaUnavailableException | RuntimeException e) {
                 explain(mode, e);
                 whyNotRdma = String.valueOf(e.getMessage());
@@ -144,7 +145,8 @@ final class FabricChoice {
     static void explain(FabricMode mode, Exception why) {
         if (mode == FabricMode.VERBS
                 || mode == FabricMode.OFI
-                || !DeviceList.ofKernel().isEmpty()) {
+                || !DeviceList.ofKernel().isEmpty()
+                || KernelDevices.provider().isPresent()) {
             LOG.warn(
                     "RDMA is not used: {}. Other paths of spark.shuffle.rdma.fabric.mode serve peers",
                     why.getMessage());
@@ -154,6 +156,35 @@ final class FabricChoice {
                     why.getMessage());
         }
         LOG.debug("RDMA is not used", why);
+    }
+
+    /** Opens verbs, or else libfabric where the kernel has devices that only libfabric can use. */
+    private static Fabric rdma(SparkConf conf, ShuffleConfig config, PoolSettings pool)
+            throws RdmaUnavailableException {
+        FabricMode mode = config.get(ShuffleConfig.FABRIC_MODE);
+        if (mode == FabricMode.OFI) {
+            return ofi(conf, config, pool);
+        }
+        try {
+            return verbs(conf, config, pool);
+        } catch (RdmaUnavailableException | RuntimeException e) {
+            if (mode == FabricMode.AUTO && KernelDevices.provider().isPresent()) {
+                return ofiInsteadOfVerbs(conf, config, pool, e);
+            }
+            throw e;
+        }
+    }
+
+    private static Fabric ofiInsteadOfVerbs(
+            SparkConf conf, ShuffleConfig config, PoolSettings pool, Exception againstVerbs)
+            throws RdmaUnavailableException {
+        try {
+            return ofi(conf, config, pool);
+        } catch (RdmaUnavailableException | RuntimeException e) {
+            e.addSuppressed(againstVerbs);
+            throw new RdmaUnavailableException(
+                    "through libfabric: " + e.getMessage() + "; by verbs: " + againstVerbs.getMessage(), e);
+        }
     }
 
     private static Fabric verbs(SparkConf conf, ShuffleConfig config, PoolSettings pool)
@@ -176,14 +207,22 @@ final class FabricChoice {
         if (reason != null) {
             throw new RdmaUnavailableException(reason);
         }
-        String devices = config.get(OfiConfig.DEVICES);
         OfiSettings settings = new OfiSettings(
-                config.get(OfiConfig.PROVIDER),
-                devices.equals(OfiConfig.AUTO) ? List.of() : List.of(devices.split(",")),
+                provider(config.get(OfiConfig.PROVIDER), KernelDevices.provider()),
+                config.ofiDevices(),
                 SparkHost.address(),
                 config.get(OfiConfig.CONNECT_TIMEOUT),
                 config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT));
         return affordable(OfiFabric.open(settings), HostLimits.read(pool, 0), pool);
+    }
+
+    /** Returns the provider of libfabric: the one that is set, or that of the kernel's devices. */
+    static String provider(String set, Optional<String> ofKernel) throws RdmaUnavailableException {
+        return set.equals(OfiConfig.AUTO)
+                ? ofKernel.orElseThrow(() -> new RdmaUnavailableException(
+                        "this machine has no device of AWS EFA or Slingshot; for another network set"
+                                + " spark.shuffle.rdma.fabric.ofi.provider"))
+                : set;
     }
 
     /** Returns the reason why blocks must not cross the network without encryption; empty if they may. */

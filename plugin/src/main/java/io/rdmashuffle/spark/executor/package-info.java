@@ -8,7 +8,7 @@
  *
  * <p>May use {@code conf}, {@code directory}, {@code fabric}, {@code fabric.ofi}, {@code fabric.shm},
  * {@code fabric.tcp}, {@code fabric.verbs}, {@code ffi}, {@code lifecycle}, {@code memory}, {@code memory.disk},
- * {@code peer}, {@code registry}, {@code shuffle}, {@code shuffle.migrate}, {@code shuffle.read},
+ * {@code ofi}, {@code peer}, {@code registry}, {@code shuffle}, {@code shuffle.migrate}, {@code shuffle.read},
  * {@code shuffle.write}, {@code spark.compat}, {@code spark.metrics}, {@code spark.rpc}, {@code spark.support},
  * {@code store}, {@code text}, {@code verbs}, Spark and SLF4J. Must never leave a thread, mapping or file behind when
  * the executor stops, except files that an external shuffle service serves.

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A machine with one device, mlx5_0, with which nothing is wrong until a test changes a field. */
@@ -33,6 +34,13 @@ final class FakeRdma implements RdmaSystem {
     /** Why a READ fails; null if it does not. */
     @Nullable
     RuntimeException readFailure;
+
+    /** The provider of libfabric for its devices; empty without such devices. */
+    Optional<String> ofiProvider = Optional.empty();
+
+    /** Why a read through libfabric fails; null if it does not. */
+    @Nullable
+    RdmaUnavailableException ofiFailure;
 
     private static final String DEAF = "mlx5_1";
 
@@ -98,5 +106,18 @@ final class FakeRdma implements RdmaSystem {
             throw new IOException("connecting to itself failed");
         }
         return new ReadTimes(2500, 11.5e9);
+    }
+
+    @Override
+    public Optional<String> ofiProvider() {
+        return ofiProvider;
+    }
+
+    @Override
+    public OfiLoopback.Result readByOfi(String provider, List<String> devices) throws RdmaUnavailableException {
+        if (ofiFailure != null) {
+            throw ofiFailure;
+        }
+        return new OfiLoopback.Result("2.1", List.of("rdmap0s6-rdm"), 2);
     }
 }

@@ -67,6 +67,15 @@ class FabricChoiceTest {
                 .isEmpty();
     }
 
+    @Test
+    void theProviderIsTheKernelsUnlessOneIsSet() throws Exception {
+        assertThat(FabricChoice.provider("auto", Optional.of("cxi"))).isEqualTo("cxi");
+        assertThat(FabricChoice.provider("tcp;ofi_rxm", Optional.of("cxi"))).isEqualTo("tcp;ofi_rxm");
+        assertThatThrownBy(() -> FabricChoice.provider("auto", Optional.empty()))
+                .isInstanceOf(RdmaUnavailableException.class)
+                .hasMessageContaining("spark.shuffle.rdma.fabric.ofi.provider");
+    }
+
     private static HostLimits lockable(long bytes) {
         return new HostLimits(5000, OptionalLong.empty(), OptionalLong.of(bytes), 0, 0);
     }
