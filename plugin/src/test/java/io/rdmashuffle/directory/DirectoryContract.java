@@ -68,8 +68,13 @@ abstract class DirectoryContract {
         owner = new Node(path, new ShmFabric(1, 1 << 20, inPlace));
         reader = new Node(path, new ShmFabric(1, 1 << 20, inPlace));
         directory = MapOutputDirectory.create(owner.pool(), SLOTS, UUID.randomUUID());
-        peer = reader.connect(owner);
+        peer = over(reader.connect(owner), reader);
         remote = freshReader();
+    }
+
+    /** Returns the peer whose reads are tested. */
+    Peer over(Peer shared, Node node) {
+        return shared;
     }
 
     @AfterEach

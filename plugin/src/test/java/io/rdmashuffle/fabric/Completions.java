@@ -7,8 +7,9 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
-/** Counts outcomes of requests; {@link #await} closes the targets of successful ones. */
+/** Counts outcomes of requests; the targets of successful ones are the caller's. */
 public final class Completions implements ReadRequest.Listener {
     private final IdentityHashMap<ReadRequest, Integer> calls = new IdentityHashMap<>();
     private final IdentityHashMap<ReadRequest, ReadFailedException> failures = new IdentityHashMap<>();
@@ -43,6 +44,11 @@ public final class Completions implements ReadRequest.Listener {
 
     public synchronized boolean succeededOne(ReadRequest request) {
         return calls.containsKey(request) && !failures.containsKey(request);
+    }
+
+    /** Returns why a request has failed; null if it has not. */
+    public synchronized @Nullable ReadFailedException failure(ReadRequest request) {
+        return failures.get(request);
     }
 
     public synchronized Reason reason(ReadRequest request) {
