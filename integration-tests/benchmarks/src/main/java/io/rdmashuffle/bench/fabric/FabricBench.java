@@ -34,14 +34,15 @@ import picocli.CommandLine.Option;
 /**
  * Bandwidth and operations per second of the verbs fabric beside {@code ib_read_bw}, latency beside
  * {@code ib_read_lat}: same sizes, same depths, in turn, in one run. Or the shared-memory fabric beside memcpy,
- * or the TCP fabric beside a C program.
+ * or the fabrics of TCP and of libfabric beside C programs.
  */
 @Command(
         name = "bench fabric",
         description = {
             "READs of the verbs fabric beside perftest's, in one run: ratios of medians. With --shm, which needs no"
                     + " RDMA device: reads of the shared-memory fabric beside memcpy. With --tcp: reads of the TCP"
-                    + " fabric beside a C program, by CPU time.",
+                    + " fabric beside a C program, by CPU time. With --ofi: reads through libfabric beside a C program,"
+                    + " by bandwidth.",
             ""
         },
         showDefaultValues = true)
@@ -66,6 +67,20 @@ public final class FabricBench extends Tool {
                     + " options, --rounds, --bytes and --json are for it, too")
     private boolean tcp;
 
+    @Option(
+            names = "--ofi",
+            paramLabel = "PROVIDER",
+            description = "measure reads through libfabric over a provider, such as tcp;ofi_rxm, and a C program; of"
+                    + " the other options, all but --device, --latency-reads, --poll-micros and --profile are for it,"
+                    + " too")
+    private @Nullable String ofi;
+
+    @Option(
+            names = "--address",
+            defaultValue = "127.0.0.1",
+            description = "with --ofi: IP address of the device to use; empty for the provider's first device")
+    private String address = "";
+
     @Option(names = "--device", defaultValue = "rxe0", description = "RDMA device")
     private String device = "";
 
@@ -85,7 +100,9 @@ public final class FabricBench extends Tool {
     @Option(
             names = "--bytes",
             showDefaultValue = Visibility.NEVER,
-            description = "bytes per measurement, at least 50 READs; 16 MiB by default, with --shm 512 MiB")
+            description =
+                    "bytes per measurement, at least 50 READs; 16 MiB by default, with --shm 512 MiB, with --tcp 2"
+                            + " GiB, with --ofi 4 GiB but for verbs")
     private long bytes;
 
     @Option(names = "--latency-reads", defaultValue = "500", description = "READs timed one by one")
@@ -143,6 +160,11 @@ public final class FabricBench extends Tool {
             List<TcpReads.Result> results = reads.measure(SHARED_MEMORY);
             System.out.println(TcpReads.render(results));
             writeJson(results.stream().map(TcpReads.Result::json).toList());
+        } else if (ofi != null) {
+            OfiReads reads = new OfiReads(ofi, address, rounds, bytes);
+            List<OfiReads.Pair> pairs = reads.measure(SHARED_MEMORY, sizes.isEmpty() ? OfiReads.SIZES : sizes, depths);
+            System.out.println(OfiReads.render(pairs));
+            writeJson(pairs.stream().map(OfiReads.Pair::json).toList());
         } else {
             verbs();
         }
@@ -152,6 +174,9 @@ public final class FabricBench extends Tool {
     private void checkOptions() {
         if (rounds <= 0 || bytes < 0 || sizes.stream().anyMatch(size -> size <= 0)) {
             throw new IllegalArgumentException("--rounds, --bytes and --sizes: must be integers above 0");
+        }
+        if (depths.stream().anyMatch(depth -> depth <= 0)) {
+            throw new IllegalArgumentException("--depths: must be integers above 0");
         }
     }
 

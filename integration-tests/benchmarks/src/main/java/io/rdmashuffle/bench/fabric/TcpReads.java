@@ -9,8 +9,6 @@ import io.rdmashuffle.fabric.tcp.TcpSettings;
 import io.rdmashuffle.harness.cli.TextTable;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,7 +17,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +29,6 @@ final class TcpReads {
     /** Bytes of each measurement. */
     static final long BYTES = 2L << 30;
 
-    private static final String SOURCE = "integration-tests/benchmarks/src/test/c/tcp_reads.c";
     private static final int DEPTH = 8;
     private static final int POOL_BYTES = 64 << 20;
     private static final int LEAST_READS = 50;
@@ -92,21 +88,17 @@ final class TcpReads {
     }
 
     List<Result> measure(Path directory) throws Exception {
-        Path program = build();
         List<Result> results = new ArrayList<>();
-        try (FabricReader reader = new FabricReader(directory, POOL_BYTES, TcpReads::fabric)) {
+        try (CProgram program = CProgram.build("tcp_reads");
+                FabricReader reader = new FabricReader(directory, POOL_BYTES, TcpReads::fabric)) {
             for (Shape shape : SHAPES) {
                 results.add(measure(reader, program, shape));
-            }
-        } finally {
-            if (program != null) {
-                Files.delete(program);
             }
         }
         return results;
     }
 
-    private Result measure(FabricReader reader, @Nullable Path program, Shape shape) throws Exception {
+    private Result measure(FabricReader reader, @Nullable CProgram program, Shape shape) throws Exception {
         int count = (int) Math.max(LEAST_READS, bytes / shape.bytes());
         reader.run(shape.bytes(), shape.slices(), DEPTH, count);
         List<Cost> ours = new ArrayList<>();
@@ -152,45 +144,9 @@ final class TcpReads {
     }
 
     /** Returns CPU seconds for 10^9 bytes. */
-    private static double ofProgram(Path program, Shape shape, int count) throws IOException, InterruptedException {
-        String[] figures = output(
-                        program.toString(),
-                        Integer.toString(shape.bytes()),
-                        Integer.toString(DEPTH),
-                        Integer.toString(count))
-                .strip()
-                .split(" ", -1);
-        return (Double.parseDouble(figures[1]) + Double.parseDouble(figures[2])) / ((double) shape.bytes() * count);
-    }
-
-    private static @Nullable Path build() throws IOException, InterruptedException {
-        Path source = Path.of(System.getProperty("rdmashuffle.root", ""), SOURCE);
-        Path program = Files.createTempFile("tcp_reads", "");
-        try {
-            String unused = output("gcc", "-O2", "-o", program.toString(), source.toString());
-            return program;
-        } catch (IOException e) {
-            System.err.println("without the C program: " + e.getMessage());
-            Files.delete(program);
-            return null;
-        }
-    }
-
-    private static String output(String... command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        try {
-            boolean ended = process.waitFor(1, TimeUnit.MINUTES);
-            // Its few lines fit into the pipe.
-            String output = ended
-                    ? new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
-                    : "it did not end within a minute";
-            if (!ended || process.exitValue() != 0) {
-                throw new IOException(String.join(" ", command) + " failed: " + output);
-            }
-            return output;
-        } finally {
-            process.destroyForcibly();
-        }
+    private static double ofProgram(CProgram program, Shape shape, int count) throws IOException, InterruptedException {
+        long[] figures = program.run(Integer.toString(shape.bytes()), Integer.toString(DEPTH), Integer.toString(count));
+        return (double) (figures[1] + figures[2]) / ((double) shape.bytes() * count);
     }
 
     private static TcpFabric fabric() {
