@@ -21,9 +21,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Before it is loaded, the environment of the process gets variables that are not set yet: {@code FI_PROVIDER}, so
  * that only the providers asked for are initialized, {@code IPATH_NO_BACKTRACE}, without which the PSM library takes
- * SIGSEGV, {@code FI_MR_CACHE_MONITOR}, without which functions of the C library may be patched, and {@code
- * FI_CXI_PROV_KEY_CACHE}, without which a key may be valid after its registration has ended. If a handler of a
- * signal that the JVM uses has changed nevertheless, it is restored, and the library is not used.
+ * SIGSEGV, {@code FI_MR_CACHE_MONITOR}, without which functions of the C library may be patched, {@code
+ * FI_CXI_PROV_KEY_CACHE}, without which a key may be valid after its registration has ended, and {@code
+ * FI_OFI_RXM_USE_SRX}, without which ofi_rxm 1.17 over verbs may use a closed connection and end the process. If a
+ * handler of a signal that the JVM uses has changed nevertheless, it is restored, and the library is not used.
  *
  * <p><b>Threading:</b> thread-safe. {@link #load} must come before threads that read the environment natively.
  *
@@ -64,6 +65,7 @@ public final class OfiLibrary {
                 "FI_PROVIDER", provider.replace(';', ','),
                 "FI_MR_CACHE_MONITOR", "disabled",
                 "FI_CXI_PROV_KEY_CACHE", "0",
+                "FI_OFI_RXM_USE_SRX", "1",
                 "IPATH_NO_BACKTRACE", "1");
         // ProcessBuilder.environment is copied once: processes that use it, as Python workers, get the one before.
         int unused = System.getenv().size();

@@ -16,7 +16,7 @@ public final class OfiConfig {
     public static final ConfigEntry<String> PROVIDER =
             ConfigEntry.names("fabric.ofi.provider", AUTO).doc("""
             Provider of libfabric: `efa` (AWS), `cxi` (Slingshot), or another one with reliable datagrams and remote
-            reads, for example `verbs;ofi_rxm`. `auto` is `efa` or `cxi`, as the host's devices are. All executors must
+            reads, for example `tcp;ofi_rxm`. `auto` is `efa` or `cxi`, as the host's devices are. All executors must
             use the same.
             """);
     public static final ConfigEntry<String> DEVICES =
