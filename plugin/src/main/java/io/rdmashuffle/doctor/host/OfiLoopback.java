@@ -10,6 +10,7 @@ import io.rdmashuffle.ofi.OfiRegion;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -47,7 +48,7 @@ final class OfiLoopback implements OfiEndpoint.Listener {
         List<String> names = new ArrayList<>();
         int pinnings = 0;
         try {
-            for (OfiDevice device : OfiDevice.choose(devices, wanted, InetAddress.getLocalHost())) {
+            for (OfiDevice device : OfiDevice.choose(devices, wanted, thisHost())) {
                 names.add(device.name());
                 pinnings += new OfiLoopback().read(device);
             }
@@ -69,6 +70,15 @@ final class OfiLoopback implements OfiEndpoint.Listener {
      * @param pinnings how many times they pin memory
      */
     record Result(String version, List<String> devices, int pinnings) {}
+
+    /** Returns the address of this host; null if its name leads to none. */
+    private static @Nullable InetAddress thisHost() {
+        try {
+            return InetAddress.getLocalHost();
+        } catch (UnknownHostException e) {
+            return null;
+        }
+    }
 
     /** Returns how many times this device pins memory. */
     private int read(OfiDevice device) throws RdmaUnavailableException, IOException {
